@@ -135,13 +135,13 @@ async fn a_client_hears_of_accounts_that_it_knows_and_of_no_others() {
     assert_eq!(own.subject().await, ada, "nobody granted it anything of the stranger's");
     assert_eq!(sibling.subject().await, ada, "it accepts tokens of the client");
     // From here on the stranger is known to the other client, and to nobody else.
-    let pairs = [("grant_type", "password"), ("username", "bo"), ("password", crate::test_hub::PASSWORD)];
+    let pairs = password_form("bo");
     hub.send(&hub.token_request(&pairs).header("authorization", &basic("other", &secret))).await.good();
     touch(&hub.records, stranger).await;
     let bo = json!({ "format": "iss_sub", "iss": ISSUER, "sub": stranger.to_string() });
     assert_eq!((other.subject().await, sibling.subject().await), (bo.clone(), bo));
     // A sign-in of one client is nobody else's business, though all know the account.
-    let pairs = [("grant_type", "password"), ("username", "ada"), ("password", crate::test_hub::PASSWORD)];
+    let pairs = password_form("ada");
     let tokens = hub.send(&hub.token_request(&pairs).header("authorization", &basic("other", &secret))).await.good();
     let family = part(&tokens["access_token"], 1)["sid"].clone();
     end(&hub.records, &Revocation::FamilyRevoked(family.as_str().unwrap().parse().unwrap())).await;

@@ -1,15 +1,15 @@
-//! The authorize endpoint: where it leads, and that a fault leads nowhere.
+//! The authorize endpoint: its redirects, its faults, and the audit events of refusals.
 
 use identity::client::GrantType;
 use peristyle::chance;
 use serde_json::{Value, json};
 use store::hub_records::apps::{Access, App};
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, cookie, error, now, parameter, posted, verifier};
+use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, cookie, error, now, parameter, password_form, posted, verifier};
 use crate::support::{PLACES, Place, Request, get};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_is_led_through_the_sign_in_page_to_the_client() {
+async fn a_browser_goes_from_authorize_through_sign_in_to_the_client() {
     // contract I21.1, I1.1, I1.2
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -20,18 +20,18 @@ async fn a_browser_is_led_through_the_sign_in_page_to_the_client() {
         let form = hub.send(&get(&page)).await;
         assert_eq!(form.status(), 200);
         assert!(form.text().contains("<strong>The shop</strong>"), "{}", form.text());
-        let going_on = parameter(&page, "continue");
-        let pairs = [("username", "ada"), ("password", crate::test_hub::PASSWORD), ("continue", going_on.as_str())];
+        let return_path = parameter(&page, "continue");
+        let pairs = [("username", "ada"), ("password", crate::test_hub::PASSWORD), ("continue", return_path.as_str())];
         let signed = hub.send(&posted("/sign-in", &pairs).header("origin", ISSUER)).await;
         // attack 39
-        assert_eq!((signed.status(), signed.header("location")), (303, Some(going_on.as_str())));
+        assert_eq!((signed.status(), signed.header("location")), (303, Some(return_path.as_str())));
         let cookie = crate::test_hub::cookie(&signed);
-        let back = hub.send(&get(&going_on).header("cookie", &cookie)).await;
+        let back = hub.send(&get(&return_path).header("cookie", &cookie)).await;
         assert_eq!(back.status(), 302);
-        let address = back.header("location").unwrap();
-        assert!(address.starts_with(REDIRECT), "{address}");
+        let url = back.header("location").unwrap();
+        assert!(url.starts_with(REDIRECT), "{url}");
         // attack 10
-        assert_eq!((parameter(address, "state").as_str(), parameter(address, "iss").as_str()), ("s-1", ISSUER));
+        assert_eq!((parameter(url, "state").as_str(), parameter(url, "iss").as_str()), ("s-1", ISSUER));
         assert_eq!(back.header("cache-control"), Some("no-store"));
         // attack 37
         assert_eq!(back.header("referrer-policy"), Some("no-referrer"));
@@ -43,7 +43,7 @@ async fn a_browser_is_led_through_the_sign_in_page_to_the_client() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fault_is_told_and_never_sent_on() {
+async fn authorize_shows_a_fault_and_never_redirects_it() {
     // contract I21.2, I1.3, attack 14
     let hub = TestHub::start(Place::Sqlite).await;
     let challenge = verifier().challenge();
@@ -73,7 +73,7 @@ async fn a_fault_is_told_and_never_sent_on() {
         assert!(answer.header("location").is_none() && answer.header("access-control-allow-origin").is_none());
         let page = hub.send(&get(&path).header("accept", "text/html,*/*;q=0.8")).await;
         assert_eq!(page.status(), status);
-        assert!(page.header("www-authenticate").is_none(), "a browser would show a dialog of its own");
+        assert!(page.header("www-authenticate").is_none(), "a browser would show its own password dialog");
         // attack 40, attack 41
         assert!(page.header("content-security-policy").is_some_and(|policy| policy.contains("frame-ancestors 'none'")));
         assert_eq!(page.header("x-frame-options"), Some("DENY"));
@@ -88,15 +88,15 @@ async fn a_fault_is_told_and_never_sent_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_refusal_is_noted_without_what_was_sent() {
+async fn the_audit_log_records_each_refusal_without_the_sent_values() {
     // contract I13.2
     for place in PLACES {
         let hub = TestHub::start(place).await;
         let tokens = hub.tokens().await;
         let last = async || {
-            let noted = store::hub_records::audit_log::newest(&hub.records, 1).await.unwrap().pop().unwrap();
-            assert!(noted.address.is_some());
-            (noted.name, Value::Object(noted.data))
+            let event = store::hub_records::audit_log::newest(&hub.records, 1).await.unwrap().pop().unwrap();
+            assert!(event.address.is_some());
+            (event.name, Value::Object(event.data))
         };
         let closed = hub.add_client("closed", &GrantType::ALL, None).await;
         hub.records.run("UPDATE peristyle.client SET is_active = false WHERE id = 'closed'", &[]).await.unwrap();
@@ -126,7 +126,7 @@ async fn every_refusal_is_noted_without_what_was_sent() {
             let answer = hub.send(&posted(path, &[("action", "everywhere")]).header("origin", "https://evil.test")).await;
             assert_eq!(answer.status(), 403, "{path}");
             assert_eq!(last().await, sign_in(json!({"reason": "cross-origin"})), "{path}");
-            // What comes next is told from it.
+            // Another kind of refusal in between proves that each pass adds a row.
             assert_eq!(hub.send(&posted("/token", &[("grant_type", "password")])).await.status(), 401);
             assert_eq!(last().await, ("client.refused".to_owned(), json!({})));
         }
@@ -144,7 +144,7 @@ async fn every_refusal_is_noted_without_what_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_refusal_is_a_row_until_there_is_a_flood_of_it() {
+async fn the_audit_log_records_at_most_100_equal_refusals() {
     // contract I13.4
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -160,7 +160,7 @@ async fn every_refusal_is_a_row_until_there_is_a_flood_of_it() {
             assert_eq!(hub.send(&posted("/session", &[("access_token", "x")])).await.status(), 401);
             assert_eq!(hub.send(&guess).await.status(), 400);
         }
-        hub.delay_for_long().await;
+        hub.lengthen_delays().await;
         for _ in 0..5 {
             assert_eq!(hub.send(&guess).await.status(), 429);
         }
@@ -168,7 +168,7 @@ async fn every_refusal_is_a_row_until_there_is_a_flood_of_it() {
             assert_eq!(hub.send(&get("/authorize?client_id=")).await.status(), 400);
         }
         assert_eq!((rows("grant.refused", None).await, rows("client.refused", None).await), (100, 5), "{place:?}");
-        // A client that proves itself may present what somebody else made up.
+        // Refusals of an authenticated client have their own count.
         let made_up = "A".repeat(43);
         for _ in 0..110 {
             assert_eq!(hub.token(&[("grant_type", "refresh_token"), ("refresh_token", &made_up)]).await.status(), 400);
@@ -180,7 +180,7 @@ async fn every_refusal_is_a_row_until_there_is_a_flood_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hint_of_somebody_else_gets_no_code_for_who_is_signed_in() {
+async fn an_id_token_hint_of_another_account_gets_no_code() {
     // contract I1.7
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -193,16 +193,16 @@ async fn a_hint_of_somebody_else_gets_no_code_for_who_is_signed_in() {
         );
         let tokens = hub.redeem(&code, &verifier()).await.good();
         let hint = tokens["id_token"].as_str().unwrap();
-        let led = async |cookie: &str, more: &[(&str, &str)]| {
+        let location_for = async |cookie: &str, more: &[(&str, &str)]| {
             let ask = authorize(&verifier(), &[&[("id_token_hint", hint)], more].concat());
             hub.send(&get(&ask).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned()
         };
-        assert!(!parameter(&led(&ada, &[]).await, "code").is_empty());
-        assert!(!parameter(&led(&ada, &[("prompt", "none")]).await, "code").is_empty());
-        assert_eq!(parameter(&led(&eve, &[("prompt", "none")]).await, "error"), "login_required");
-        let page = led(&eve, &[]).await;
+        assert!(!parameter(&location_for(&ada, &[]).await, "code").is_empty());
+        assert!(!parameter(&location_for(&ada, &[("prompt", "none")]).await, "code").is_empty());
+        assert_eq!(parameter(&location_for(&eve, &[("prompt", "none")]).await, "error"), "login_required");
+        let page = location_for(&eve, &[]).await;
         assert!(page.starts_with("/sign-in?"), "{page}");
-        // Whoever else signs in then is asked again; whom the hint names gets the code.
+        // Only a sign-in of the account in the hint gets the code.
         let again = parameter(&page, "continue");
         let location =
             async |cookie: &str| hub.send(&get(&again).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned();
@@ -216,7 +216,7 @@ async fn a_hint_of_somebody_else_gets_no_code_for_who_is_signed_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_page_can_read_what_authorize_answers() {
+async fn cors_never_applies_to_authorize_and_the_pages_of_the_hub() {
     // contract I21.2, attack 48
     let mut setup = crate::test_hub::setup();
     setup.cors = vec!["https://app.test".to_owned()];
@@ -229,7 +229,7 @@ async fn no_page_can_read_what_authorize_answers() {
         ("/", None),
         ("/logout", None),
         ("/api/o-auth/logout", None),
-        // The id of a row may be any word.
+        // A path that ends like a page is still an API path.
         ("/api/iam/accounts/find/password", Some("https://app.test")),
         ("/.well-known/jwks.json", Some("https://app.test")),
     ] {
@@ -239,14 +239,14 @@ async fn no_page_can_read_what_authorize_answers() {
         assert_eq!(strange.header("access-control-allow-origin"), None, "{path}");
         let asked = Request::new("OPTIONS", path).header("origin", "https://app.test").header("access-control-request-method", "GET");
         for answer in [answer, hub.send(&asked).await] {
-            let told = answer.head.headers.iter().any(|(name, _)| name.starts_with("access-control"));
-            assert_eq!(told, allowed.is_some(), "{path} {:?}", answer.head);
+            let has_cors = answer.head.headers.iter().any(|(name, _)| name.starts_with("access-control"));
+            assert_eq!(has_cors, allowed.is_some(), "{path} {:?}", answer.head);
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_closed_app_admits_the_listed_alone() {
+async fn a_closed_app_admits_only_listed_accounts() {
     // contract I21.3
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -263,7 +263,7 @@ async fn a_closed_app_admits_the_listed_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_taken_off_the_list_of_a_closed_app_refreshes_nothing() {
+async fn an_account_expelled_from_a_closed_app_cannot_refresh() {
     // contract I4.4, attack 35
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -272,13 +272,13 @@ async fn who_is_taken_off_the_list_of_a_closed_app_refreshes_nothing() {
         store::hub_records::apps::admit(&hub.records, chance::id(), app.id, hub.account, now()).await.unwrap();
         let secret = hub.add_client("inner", &GrantType::ALL, Some(app.id)).await;
         let ask = |pairs: &[(&str, &str)]| posted("/token", pairs).header("authorization", &basic("inner", &secret));
-        let tokens = hub.send(&ask(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)])).await.good();
+        let tokens = hub.send(&ask(&password_form("ada"))).await.good();
         let refresh =
             |tokens: &Value| ask(&[("grant_type", "refresh_token"), ("refresh_token", tokens["refresh_token"].as_str().unwrap())]);
         let tokens = hub.send(&refresh(&tokens)).await.good();
         store::hub_records::apps::expel(&hub.records, app.id, hub.account).await.unwrap();
         assert_eq!(error(&hub.send(&refresh(&tokens)).await, 400), "invalid_grant");
-        // Nothing was used up by that: an app that is open again goes on.
+        // The refusal did not use up the token.
         app.access = Access::Open;
         store::hub_records::apps::update(&hub.records, &app, now()).await.unwrap();
         hub.send(&refresh(&tokens)).await.good();

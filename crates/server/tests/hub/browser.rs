@@ -1,10 +1,10 @@
-//! What a browser meets: the form, its cookie, sessions and their end.
+//! The pages of the hub in a browser: sign-in, session cookie, logout, passwords.
 
 use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, bearer, cookie, error, posted, verifier};
 use crate::support::{PLACES, Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_is_one_form_and_a_refusal_shows_it_again() {
+async fn the_sign_in_page_is_one_form_and_shows_it_again_after_a_failure() {
     // contract I22.1
     let hub = TestHub::start(Place::Sqlite).await;
     let page = hub.send(&get("/sign-in")).await;
@@ -17,7 +17,7 @@ async fn the_page_is_one_form_and_a_refusal_shows_it_again() {
     }
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
-    // contract I22.30: one script runs, and it is named by what it is.
+    // contract I22.30: one script may run, and the policy names its hash.
     let scripts = policy.split("; ").find_map(|part| part.strip_prefix("script-src ")).unwrap();
     assert!(scripts.starts_with("'sha256-") && scripts.split(' ').count() == 1, "{scripts}");
     assert_eq!((text.matches("<script").count(), text.matches("type=\"button\" class=\"reveal\"").count()), (1, 1));
@@ -26,13 +26,13 @@ async fn the_page_is_one_form_and_a_refusal_shows_it_again() {
     let echoed = hub.send(&posted("/sign-in", &[("username", "\"><script>alert(1)</script>"), ("password", "x")])).await;
     assert_eq!((echoed.status(), echoed.header("set-cookie")), (400, None));
     assert!(echoed.text().contains("role=\"alert\"") && !echoed.text().contains("<script>alert"), "{}", echoed.text());
-    assert_eq!(echoed.text().matches("<script").count(), 1, "ours");
+    assert_eq!(echoed.text().matches("<script").count(), 1, "the script of the page");
     let style = hub.send(&get("/sign-in/style.css")).await;
     assert_eq!((style.status(), style.header("content-type")), (200, Some("text/css; charset=utf-8")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_post_of_another_origin_is_refused() {
+async fn a_post_from_another_origin_gets_403() {
     // contract I22.2, I10.2, attack 15
     let hub = TestHub::start(Place::Sqlite).await;
     let sign_in = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]);
@@ -41,7 +41,7 @@ async fn a_post_of_another_origin_is_refused() {
     {
         let answer = hub.send(&sign_in.clone().header(name, value)).await;
         assert_eq!((answer.status(), answer.header("set-cookie")), (403, None), "{name}: {value}");
-        assert!(answer.text().contains(&format!("href=\"{ISSUER}/\"")), "whoever meant it is told where to begin");
+        assert!(answer.text().contains(&format!("href=\"{ISSUER}/\"")), "the page links to the start page");
         let session = posted("/session", &[("access_token", "x")]).header(name, value);
         assert_eq!(hub.send(&session).await.status(), 403);
     }
@@ -50,7 +50,7 @@ async fn a_post_of_another_origin_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_continuation_that_leaves_the_hub_is_dropped() {
+async fn a_return_path_outside_the_hub_is_replaced_by_the_start_page() {
     // contract I10.1, attack 13
     let hub = TestHub::start(Place::Sqlite).await;
     for to in
@@ -62,7 +62,7 @@ async fn a_continuation_that_leaves_the_hub_is_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_cookie_is_guarded_and_never_a_bearer() {
+async fn the_session_cookie_is_http_only_and_is_no_bearer_token() {
     // contract I22.3, I5.7, attack 17, attack 25, attack 42
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -84,7 +84,7 @@ async fn the_cookie_is_guarded_and_never_a_bearer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cookies_of_two_accounts_are_nobody_s_and_a_logout_ends_both() {
+async fn cookies_of_two_accounts_sign_in_neither_and_a_logout_ends_both_sessions() {
     // contract I22.3, attack 42
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -92,14 +92,14 @@ async fn cookies_of_two_accounts_are_nobody_s_and_a_logout_ends_both() {
         let eve = cookie(&hub.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
         let (ada, again) = (hub.sign_in().await, hub.sign_in().await);
         let status = async |cookies: String| hub.send(&get("/").header("cookie", &cookies)).await.status();
-        assert_eq!(status(format!("{ada}; {again}")).await, 200, "both are of one account");
+        assert_eq!(status(format!("{ada}; {again}")).await, 200, "both cookies belong to one account");
         for cookies in [format!("{eve}; {ada}"), format!("{ada}; {eve}")] {
             let answer = hub.send(&get(&authorize(&verifier(), &[])).header("cookie", &cookies)).await;
-            assert!(answer.header("location").expect("an address").starts_with("/sign-in"), "{place:?}");
+            assert!(answer.header("location").expect("a redirect").starts_with("/sign-in"), "{place:?}");
         }
         assert_eq!(hub.send(&posted("/logout", &[]).header("cookie", &format!("{ada}; {eve}"))).await.status(), 204);
         for cookies in [ada, eve] {
-            assert_eq!(status(cookies).await, 303, "to the sign-in");
+            assert_eq!(status(cookies).await, 303, "redirects to the sign-in page");
         }
     }
 }
@@ -116,14 +116,14 @@ async fn a_fresh_token_of_a_trusted_client_begins_a_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_logout_ends_the_session_and_what_it_gave() {
+async fn a_logout_ends_the_session_and_redirects_only_to_the_client() {
     // contract I22.5, I9.2, attack 35
     for place in PLACES {
         let hub = TestHub::start(place).await;
         let code = hub.code(&verifier(), "openid").await;
         let tokens = hub.redeem(&code, &verifier()).await.good();
         let cookie = hub.sign_in().await;
-        // Asked first, without a hint.
+        // Without a hint the page asks for confirmation.
         let asked = hub.send(&get("/logout").header("cookie", &cookie)).await;
         assert!(asked.status() == 200 && asked.text().contains("action=\"/logout\""), "{}", asked.text());
         assert_eq!(hub.send(&get("/").header("cookie", &cookie)).await.status(), 200);
@@ -132,33 +132,24 @@ async fn a_logout_ends_the_session_and_what_it_gave() {
         assert_eq!(hub.send(&get("/").header("cookie", &cookie)).await.status(), 303);
         let ask = get(&authorize(&verifier(), &[])).header("cookie", &cookie);
         assert!(hub.send(&ask).await.header("location").unwrap().starts_with("/sign-in"));
-        // The session of the code, by its hint.
+        // With a hint it ends the session of the ID token.
         let hint = tokens["id_token"].as_str().unwrap();
         let foreign = [("id_token_hint", hint), ("post_logout_redirect_uri", "https://evil.test/")];
         assert_eq!(error(&hub.send(&posted("/logout", &foreign)).await, 400), "invalid_request");
         let home = [("id_token_hint", hint), ("post_logout_redirect_uri", "https://shop.test/bye"), ("state", "z")];
-        let led = hub.send(&posted("/logout", &home)).await;
-        assert_eq!((led.status(), led.header("location")), (303, Some("https://shop.test/bye?state=z")));
+        let redirected = hub.send(&posted("/logout", &home)).await;
+        assert_eq!((redirected.status(), redirected.header("location")), (303, Some("https://shop.test/bye?state=z")));
         assert!(REDIRECT.starts_with("https://shop.test/"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_sets_a_password_once() {
+async fn a_one_time_link_sets_a_password_once() {
     // contract I22.7, I9.5
     for place in PLACES {
         let hub = TestHub::start(place).await;
-        let token = identity::secret_token::LinkToken::from_random([3; 32]);
-        let link = identity::password_link::LinkRecord::make(
-            &token,
-            hub.account,
-            identity::password_link::LinkPurpose::Reset,
-            crate::test_hub::now(),
-        );
-        let mut transaction = hub.records.begin().await.unwrap();
-        store::hub_records::password_links::insert(&mut transaction, &link, crate::test_hub::now()).await.unwrap();
-        transaction.commit().await.unwrap();
-        let text = token.expose();
+        let link = hub.add_password_link().await;
+        let text = link.expose();
         let page = hub.send(&get(&format!("/password?link={}", text.as_str()))).await;
         assert!(page.status() == 200 && page.text().contains("new-password"), "{}", page.text());
         let set = |password| posted("/password", &[("link", text.as_str()), ("password", password)]);
@@ -171,7 +162,7 @@ async fn a_link_sets_a_password_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_password_ends_everything_but_this_session() {
+async fn a_changed_password_ends_all_other_sessions_and_tokens() {
     // contract I22.6
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -185,7 +176,7 @@ async fn a_new_password_ends_everything_but_this_session() {
         assert_eq!(hub.send(&get("/").header("cookie", &there)).await.status(), 303);
         let me = get("/api/iam/me").header("authorization", &bearer(&tokens["access_token"]));
         assert_eq!(hub.send(&me).await.status(), 401);
-        // A form that was shown to somebody else, who was signed in here before, does nothing for who is signed in now.
+        // A form that was rendered for another account changes nothing.
         let anothers =
             posted("/", &[("action", "everywhere"), ("account", "0b8f7c1e-0000-4000-8000-000000000000")]).header("cookie", &here);
         assert_eq!(hub.send(&anothers).await.header("location"), Some("/?done=another-account"));
@@ -195,7 +186,7 @@ async fn a_new_password_ends_everything_but_this_session() {
         let own = hub.account.to_string();
         let everywhere = posted("/", &[("action", "everywhere"), ("account", &own)]).header("cookie", &here);
         assert_eq!(hub.send(&everywhere).await.status(), 303);
-        // Nobody is signed in any more, and is told that nothing was done.
+        // Without a session the form changes nothing.
         assert_eq!(hub.send(&everywhere).await.header("location"), Some("/sign-in?done=over"));
         assert_eq!(hub.send(&get("/").header("cookie", &here)).await.status(), 303);
         assert!(!CLIENT.is_empty());
@@ -203,7 +194,7 @@ async fn a_new_password_ends_everything_but_this_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trusted_proxy_that_speaks_https_makes_the_session_cookie_secure() {
+async fn the_session_cookie_is_secure_behind_a_trusted_https_proxy() {
     // contract B1.5, I5.7
     let sign_in = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).header("x-forwarded-proto", "https");
     let secure = async |proxies: &[&str]| {

@@ -1,16 +1,16 @@
-//! Requests that are made to be misread: addresses that look alike, credentials in odd encodings, methods and media types.
+//! Ambiguous requests: similar redirect URIs and return paths, unusual encodings of credentials, wrong methods and media types.
 
 use identity::client::GrantType;
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, error, parameter, posted, redemption, verifier};
+use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, error, parameter, password_form, posted, redemption, verifier};
 use crate::support::{PLACES, Place, Request, get};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_registered_address_is_ever_redirected_to() {
+async fn authorize_redirects_only_to_the_registered_redirect_uri() {
     // contract I21.2, attack 11, attack 14
     let hub = TestHub::start(Place::Sqlite).await;
     let cookie = hub.sign_in().await;
-    for address in [
+    for url in [
         "https://shop.test/callback/",
         "https://shop.test/callbac",
         "https://shop.test/callback/..",
@@ -38,11 +38,11 @@ async fn only_the_registered_address_is_ever_redirected_to() {
         "/callback",
         "javascript:alert(1)",
     ] {
-        for more in [[("redirect_uri", address), ("prompt", "")], [("redirect_uri", address), ("prompt", "none")]] {
-            // Signed in or not, it is never gone to.
+        for more in [[("redirect_uri", url), ("prompt", "")], [("redirect_uri", url), ("prompt", "none")]] {
+            // With and without a session.
             for request in [get(&authorize(&verifier(), &more)), get(&authorize(&verifier(), &more)).header("cookie", &cookie)] {
                 let answer = hub.send(&request).await;
-                assert_eq!(error(&answer, 400), "invalid_request", "{address}");
+                assert_eq!(error(&answer, 400), "invalid_request", "{url}");
                 assert!(answer.header("location").is_none());
             }
         }
@@ -52,21 +52,21 @@ async fn only_the_registered_address_is_ever_redirected_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_to_a_client_names_its_issuer() {
+async fn each_redirect_to_a_client_carries_iss_and_state() {
     // attack 10, contract I1.2
     let hub = TestHub::start(Place::Sqlite).await;
     let cookie = hub.sign_in().await;
     let none = hub.send(&get(&authorize(&verifier(), &[("prompt", "none")]))).await;
     let granted = hub.send(&get(&authorize(&verifier(), &[])).header("cookie", &cookie)).await;
     for answer in [none, granted] {
-        let address = answer.header("location").unwrap();
-        assert_eq!((parameter(address, "iss").as_str(), parameter(address, "state").as_str()), (ISSUER, "s-1"));
+        let url = answer.header("location").unwrap();
+        assert_eq!((parameter(url, "iss").as_str(), parameter(url, "state").as_str()), (ISSUER, "s-1"));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_learns_when_somebody_signed_in_and_can_ask_for_it_again() {
+async fn max_age_and_prompt_require_a_new_sign_in_and_auth_time_tells_its_time() {
     // contract I21.1
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -94,7 +94,7 @@ async fn a_client_learns_when_somebody_signed_in_and_can_ask_for_it_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_after_the_sign_in_stays_on_the_hub() {
+async fn the_return_path_stays_on_the_hub() {
     // contract I10.1, attack 13
     let hub = TestHub::start(Place::Sqlite).await;
     for to in [
@@ -128,15 +128,15 @@ async fn a_path_after_the_sign_in_stays_on_the_hub() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn credentials_of_a_client_are_read_in_one_way() {
+async fn client_credentials_are_accepted_in_one_form_only() {
     // contract I8.2, attack 29, attack 30
     let hub = TestHub::start(Place::Sqlite).await;
     let odd = "a:b+c%41@d";
     let secret = hub.add_client(odd, &GrantType::ALL, None).await;
-    let password = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
+    let password = password_form("ada");
     let ask = |authorization: &str| posted("/token", &password).header("authorization", authorization);
     hub.send(&ask(&basic(odd, &secret))).await.good();
-    // Not form-encoded, the colon would end the id and the plus be a space.
+    // Without form encoding the colon would end the id, and the plus would be a space.
     let plain = |text: String| format!("Basic {}", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text));
     assert_eq!(error(&hub.send(&ask(&plain(format!("{odd}:{secret}")))).await, 401), "invalid_client");
     for header in ["Basic", "Basic ", "Basic AA==", "Basic ÿ", "basic!", &plain("no colon".to_owned()), &plain("%zz:x".to_owned())] {
@@ -156,13 +156,13 @@ async fn credentials_of_a_client_are_read_in_one_way() {
     let scoped = posted("/token?scope=openid", &password).header("authorization", &good);
     assert_eq!(error(&hub.send(&scoped).await, 400), "invalid_request");
     for endpoint in ["token", "revoke", "introspect", "api/o-auth/token"] {
-        let address = format!("/{endpoint}?client_id={CLIENT}&client_secret={}", hub.secret);
-        assert_eq!(error(&hub.send(&posted(&address, &[("token", "x")])).await, 400), "invalid_request", "{endpoint}");
+        let url = format!("/{endpoint}?client_id={CLIENT}&client_secret={}", hub.secret);
+        assert_eq!(error(&hub.send(&posted(&url, &[("token", "x")])).await, 400), "invalid_request", "{endpoint}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_code_is_long_and_not_at_rest_and_needs_its_verifier() {
+async fn a_code_is_stored_as_a_hash_and_needs_its_verifier() {
     // contract I3.1, attack 4, attack 6, attack 9
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -173,7 +173,7 @@ async fn a_code_is_long_and_not_at_rest_and_needs_its_verifier() {
         assert_eq!(as_it_is[0].number(0).unwrap(), 0);
         let own = verifier();
         let whole = redemption(&code, &own);
-        // Without a verifier, with a wrong secret, with another address: it fails, and the code can still be used.
+        // Faulty redemptions do not use up the code.
         for missing in ["code_verifier", "redirect_uri"] {
             let pairs: Vec<(&str, &str)> = whole.iter().filter(|(name, _)| *name != missing).copied().collect();
             assert_eq!(error(&hub.token(&pairs).await, 400), "invalid_request", "{missing}");
@@ -192,7 +192,7 @@ async fn a_code_is_long_and_not_at_rest_and_needs_its_verifier() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn endpoints_take_their_own_methods_and_media_types() {
+async fn each_endpoint_accepts_only_its_methods_and_media_types() {
     // contract I20.5, attack 47
     let hub = TestHub::start(Place::Sqlite).await;
     for (path, allowed) in [
@@ -223,12 +223,12 @@ async fn endpoints_take_their_own_methods_and_media_types() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_page_of_a_stranger_reads_a_token() {
+async fn cors_lets_no_unlisted_origin_read_a_token() {
     // attack 48, contract I21.2
     let mut setup = crate::test_hub::setup();
     setup.cors = vec!["https://app.test".to_owned()];
     let hub = TestHub::with(Place::Sqlite, &setup).await;
-    let password = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
+    let password = password_form("ada");
     let token = hub.tokens().await["access_token"].as_str().unwrap().to_owned();
     let shown = [("access_token", token.as_str()), ("token", token.as_str())];
     let client = basic(CLIENT, &hub.secret);

@@ -1,14 +1,12 @@
-//! Permission by token, and the hub's own records as resources.
+//! Permissions of a token, and the records of the hub as resources.
 
 use serde_json::json;
 
-use crate::test_hub::{CLIENT, PASSWORD, TestHub, basic, bearer, posted};
+use crate::test_hub::{TestHub, bearer};
 use crate::support::{PLACES, Request, get, post};
 
-async fn token_of(hub: &TestHub, name: &str) -> String {
-    let pairs = [("grant_type", "password"), ("username", name), ("password", PASSWORD)];
-    let answer = hub.send(&posted("/token", &pairs).header("authorization", &basic(CLIENT, &hub.secret))).await;
-    bearer(&answer.good()["access_token"])
+async fn bearer_of(hub: &TestHub, name: &str) -> String {
+    bearer(&hub.tokens_of(name).await["access_token"])
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -21,11 +19,11 @@ async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
         let nobody = hub.send(&notes).await;
         assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
         assert_eq!(nobody.problem(401)["code"], "UNAUTHENTICATED");
-        let bob = token_of(&hub, "bob").await;
+        let bob = bearer_of(&hub, "bob").await;
         assert_eq!(hub.send(&notes.clone().header("authorization", &bob)).await.problem(403)["code"], "FORBIDDEN");
-        let ada = token_of(&hub, "ada").await;
+        let ada = bearer_of(&hub, "ada").await;
         assert_eq!(hub.send(&notes.clone().header("authorization", &ada)).await.good(), json!([{"id": 1}]));
-        // A token that is not good is refused where none is needed.
+        // An invalid token gets 401 even where no token is needed.
         let open = post("/api/shop/opens/list", "");
         assert_eq!(hub.send(&open).await.status(), 200);
         for header in ["Bearer x", "Bearer", "Basic eDp5", "Bearer a.b.c"] {
@@ -40,13 +38,13 @@ async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
         let mut transaction = hub.records.begin().await.unwrap();
         store::hub_records::accounts::update(&mut transaction, &account, crate::test_hub::now()).await.unwrap();
         transaction.commit().await.unwrap();
-        // attack 35: closed at once
+        // attack 35: a closed account gets 401 at once
         assert_eq!(hub.send(&notes.header("authorization", &ada)).await.status(), 401);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_records_are_resources_and_their_secrets_have_no_name() {
+async fn the_records_of_the_hub_are_resources_without_their_secrets() {
     // contract I24.2, I24.3, I12.2
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -60,7 +58,7 @@ async fn the_records_are_resources_and_their_secrets_have_no_name() {
             "hub.appAccount.get",
         ];
         hub.add_account("root", &names).await;
-        let root = token_of(&hub, "root").await;
+        let root = bearer_of(&hub, "root").await;
         let ask = |path: &str, body: &str| post(path, body).header("authorization", &root);
         for plural in ["iam/accounts", "iam/roles", "iam/permissions", "iam/tenants", "o-auth/clients", "hub/apps", "hub/apps-accounts"] {
             assert_eq!(hub.send(&post(&format!("/api/{plural}/paginate"), "")).await.status(), 401);
@@ -101,11 +99,11 @@ async fn the_records_are_resources_and_their_secrets_have_no_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_that_is_told_in_pieces_is_told_whole() {
+async fn an_account_larger_than_one_chunk_is_answered_completely() {
     // contract I24.3
     for place in PLACES {
         let hub = TestHub::start(place).await;
-        let token = token_of(&hub, "ada").await;
+        let token = bearer_of(&hub, "ada").await;
         let meta = json!({"words": "x".repeat(3_000_000)}).to_string();
         let binds = [store::hub_records::Bind::Json(&meta), store::hub_records::Bind::Id(hub.account)];
         hub.records.run("UPDATE peristyle.account SET meta = $1 WHERE id = $2", &binds).await.unwrap();

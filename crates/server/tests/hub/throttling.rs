@@ -1,16 +1,16 @@
-//! How many passwords can be tried, and how long anybody waits for it.
+//! How many passwords one client address can try.
 
 use futures_util::future::join_all;
 
-use crate::test_hub::{PASSWORD, TestHub};
+use crate::test_hub::{TestHub, password_form};
 use crate::support::PLACES;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn right_passwords_in_between_let_nobody_try_more_wrong_ones() {
+async fn correct_passwords_in_between_allow_no_more_wrong_attempts() {
     // contract I11.4, attack 60
     for place in PLACES {
         let hub = TestHub::start(place).await;
-        let right = hub.token_request(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)]);
+        let right = hub.token_request(&password_form("ada"));
         let wrong = |number: usize| {
             let name = format!("nobody-{number}");
             hub.token_request(&[("grant_type", "password"), ("username", &name), ("password", "not it, sorry")])
@@ -22,7 +22,7 @@ async fn right_passwords_in_between_let_nobody_try_more_wrong_ones() {
             assert!([200, 429].contains(&answers[0].status()), "{}", answers[0].text());
             compared += answers[1..].iter().filter(|answer| answer.status() == 400).count();
         }
-        // Fifty, and a few more where their delays are over by then.
+        // Fifty; a few more if delays expire during the test.
         assert!((50..60).contains(&compared), "{compared} of 100 wrong passwords were compared");
     }
 }

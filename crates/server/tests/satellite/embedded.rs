@@ -39,7 +39,7 @@ async fn at_a_hub_the_handler_gets_the_account_of_the_hub_s_own_token() {
     let hub = TestHub::start(Place::Sqlite).await;
     let ada = hub.tokens().await;
     hub.add_account("bo", &["shop.report.get"]).await;
-    let form = [("grant_type", "password"), ("username", "bo"), ("password", test_hub::PASSWORD)];
+    let form = password_form("bo");
     let bo = hub.token(&form).await.good();
     let server = serve(&test_hub::setup(), &hub.database).await;
     assert_eq!(look(&server, "/hello", &ada["access_token"]).await.text(), "Good day, ada");

@@ -66,7 +66,7 @@ async fn what_the_hub_has_ended_is_refused_when_it_is_asked_for() {
     let session = pair.hub.sign_in().await;
     let cookie = json!(session.split_once('=').unwrap().1);
     let secret = pair.hub.add_client("other", &identity::client::GrantType::ALL, None).await;
-    let form = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
+    let form = password_form("ada");
     let foreign =
         pair.hub.send(&crate::test_hub::posted("/token", &form).header("authorization", &crate::test_hub::basic("other", &secret))).await.good();
     for token in [&cookie, &pair.hub.tokens().await["refresh_token"], &foreign["access_token"]] {

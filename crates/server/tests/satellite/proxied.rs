@@ -94,7 +94,7 @@ async fn nginx_lets_through_whom_the_satellite_knows_and_says_who_it_is() {
 
     // The permission that the configuration names is missing.
     pair.hub.add_account("bob", &[]).await;
-    let form = [("grant_type", "password"), ("username", "bob"), ("password", crate::test_hub::PASSWORD)];
+    let form = password_form("bob");
     let bob = pair.hub.token(&form).await.good();
     assert_eq!(with(get("/reports"), &bob["access_token"]).send(nginx.address).await.status(), 403);
     // While the hub is away nobody is refused for it: the proxy says that something behind it is missing.

@@ -1,15 +1,15 @@
-//! A hub whose database does not answer in time.
+//! Timeouts of a hub whose database does not answer.
 
 use std::time::{Duration, Instant};
 
 use store::Prepare;
 
-use crate::test_hub::{PASSWORD, TestHub, error, setup};
+use crate::test_hub::{TestHub, error, password_form, setup};
 use crate::support::Place;
 
 // contract E2.7
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_that_waits_for_the_database_ends_in_time_behind_a_pooler_too() {
+async fn a_sign_in_that_waits_for_the_database_times_out_with_and_without_prepared_statements() {
     for prepare in [Prepare::On, Prepare::Off] {
         let mut setup = setup();
         setup.database.timeout = Duration::from_millis(500);
@@ -18,11 +18,11 @@ async fn a_sign_in_that_waits_for_the_database_ends_in_time_behind_a_pooler_too(
         let mut lock = hub.records.begin().await.unwrap();
         lock.run("LOCK TABLE peristyle.account, peristyle.credential", &[]).await.unwrap();
         let started = Instant::now();
-        let answer = hub.token(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)]).await;
+        let answer = hub.token(&password_form("ada")).await;
         assert_eq!(error(&answer, 503), "temporarily_unavailable");
         assert!(answer.header("retry-after").is_some());
         assert!(started.elapsed() < Duration::from_secs(10), "{prepare:?}: {:?}", started.elapsed());
         lock.commit().await.unwrap();
-        hub.token(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)]).await.good();
+        hub.token(&password_form("ada")).await.good();
     }
 }

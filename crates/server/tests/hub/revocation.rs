@@ -1,73 +1,69 @@
-//! What ends a session or a family, and what does not: logouts, new passwords, closed accounts, and who may begin a session by a token.
+//! Revocation of sessions and token families by logouts, new passwords and closed accounts; and sessions that begin with a token.
 
 use identity::client::GrantType;
 use serde_json::{Value, json};
 use store::hub_records::Bind;
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, TestHub, authorize, basic, cookie, error, part, posted, redemption, verifier};
+use crate::test_hub::{CLIENT, ISSUER, PASSWORD, TestHub, authorize, basic, cookie, error, part, posted, redemption, refresh_form, verifier};
 use crate::support::{PLACES, Place, Request, get, post};
 
-/// Signs in and opens the client once: the cookie, and what the client got.
-async fn opened(hub: &TestHub) -> (String, Value) {
+/// Signs in and redeems a code; returns the cookie and the tokens.
+async fn sign_in_and_redeem(hub: &TestHub) -> (String, Value) {
     let cookie = hub.sign_in().await;
     let ask = get(&authorize(&verifier(), &[("scope", "openid")])).header("cookie", &cookie);
     let code = crate::test_hub::parameter(hub.send(&ask).await.header("location").unwrap(), "code");
     (cookie, hub.redeem(&code, &verifier()).await.good())
 }
 
-async fn lives(hub: &TestHub, cookie: &str) -> bool {
+async fn is_signed_in(hub: &TestHub, cookie: &str) -> bool {
     hub.send(&get("/").header("cookie", cookie)).await.status() == 200
 }
 
-fn refresh(tokens: &Value) -> [(&str, &str); 2] {
-    [("grant_type", "refresh_token"), ("refresh_token", tokens["refresh_token"].as_str().unwrap())]
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_refreshed_after_a_logout_a_new_password_or_a_closed_account() {
+async fn a_logout_a_new_password_and_a_closed_account_revoke_refresh_tokens() {
     // contract I9.2, I20.3, attack 35
     for place in PLACES {
         let hub = TestHub::start(place).await;
-        let (cookie, tokens) = opened(&hub).await;
+        let (cookie, tokens) = sign_in_and_redeem(&hub).await;
         hub.send(&posted("/logout", &[]).header("cookie", &cookie)).await;
-        assert_eq!(error(&hub.token(&refresh(&tokens)).await, 400), "invalid_grant");
+        assert_eq!(error(&hub.token(&refresh_form(&tokens)).await, 400), "invalid_grant");
 
-        let (cookie, tokens) = opened(&hub).await;
+        let (cookie, tokens) = sign_in_and_redeem(&hub).await;
         let change = [("action", "password"), ("present", PASSWORD), ("chosen", PASSWORD)];
         assert_eq!(hub.send(&posted("/", &change).header("cookie", &cookie)).await.status(), 303);
-        assert_eq!(error(&hub.token(&refresh(&tokens)).await, 400), "invalid_grant");
+        assert_eq!(error(&hub.token(&refresh_form(&tokens)).await, 400), "invalid_grant");
 
-        let (cookie, tokens) = opened(&hub).await;
+        let (cookie, tokens) = sign_in_and_redeem(&hub).await;
         let other = hub.add_client("other", &GrantType::ALL, None).await;
-        let stolen = posted("/token", &refresh(&tokens)).header("authorization", &basic("other", &other));
+        let stolen = posted("/token", &refresh_form(&tokens)).header("authorization", &basic("other", &other));
         assert_eq!(error(&hub.send(&stolen).await, 400), "invalid_grant");
         hub.records.run("UPDATE peristyle.account SET is_active = $1", &[Bind::Flag(false)]).await.unwrap();
-        assert_eq!(error(&hub.token(&refresh(&tokens)).await, 400), "invalid_grant");
-        assert!(!lives(&hub, &cookie).await);
+        assert_eq!(error(&hub.token(&refresh_form(&tokens)).await, 400), "invalid_grant");
+        assert!(!is_signed_in(&hub, &cookie).await);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_password_is_noted_with_all_that_it_ended() {
+async fn the_audit_log_records_a_password_change_and_its_revocations() {
     // contract I22.22, I22.6
     for place in PLACES {
         let hub = TestHub::start(place).await;
-        let (_, tokens) = opened(&hub).await;
+        let (_, tokens) = sign_in_and_redeem(&hub).await;
         let here = hub.sign_in().await;
         let change = [("action", "password"), ("present", PASSWORD), ("chosen", "a brand new one")];
         let answer = hub.send(&posted("/", &change).header("cookie", &here)).await;
         assert_eq!((answer.status(), answer.header("location")), (303, Some("/?done=password-changed")));
-        let told = hub.send(&get("/?done=password-changed").header("cookie", &here)).await;
-        assert!(told.text().contains("role=\"status\"") && told.text().contains("Your password was changed"), "{}", told.text());
+        let page = hub.send(&get("/?done=password-changed").header("cookie", &here)).await;
+        assert!(page.text().contains("role=\"status\"") && page.text().contains("Your password was changed"), "{}", page.text());
         let events = store::hub_records::audit_log::newest(&hub.records, 50).await.unwrap();
         let count = |name: &str| events.iter().filter(|event| event.name == name).count();
         assert_eq!((count("account.password-changed"), count("session.ended"), count("grant.revoked")), (1, 1, 1), "{events:?}");
-        assert_eq!(error(&hub.token(&refresh(&tokens)).await, 400), "invalid_grant");
+        assert_eq!(error(&hub.token(&refresh_form(&tokens)).await, 400), "invalid_grant");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_session_is_ended_by_its_owner_alone() {
+async fn only_the_owner_can_end_a_session() {
     // contract I22.6
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -77,14 +73,14 @@ async fn one_session_is_ended_by_its_owner_alone() {
         hub.add_account("eve", &[]).await;
         let eve = cookie(&hub.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
         hub.send(&end(&id_of(&there), &eve)).await;
-        assert!(lives(&hub, &there).await, "a stranger's word ends nothing");
+        assert!(is_signed_in(&hub, &there).await, "another account cannot end it");
         let answer = hub.send(&end(&id_of(&there), &here)).await;
         assert_eq!((answer.status(), answer.header("location")), (303, Some("/?done=session-ended")));
-        assert!(!lives(&hub, &there).await && lives(&hub, &here).await);
-        // One's own as well; the cookie goes with it.
+        assert!(!is_signed_in(&hub, &there).await && is_signed_in(&hub, &here).await);
+        // Ending the own session clears the cookie.
         let answer = hub.send(&end(&id_of(&here), &here)).await;
         assert!(answer.header("location") == Some("/sign-in") && answer.header("set-cookie").unwrap().contains("Max-Age=0"));
-        assert!(!lives(&hub, &here).await);
+        assert!(!is_signed_in(&hub, &here).await);
         for body in [[("action", "end"), ("session", "x")], [("action", "fly"), ("session", "")]] {
             assert_eq!(hub.send(&posted("/", &body).header("cookie", &eve)).await.status(), 400);
         }
@@ -92,12 +88,12 @@ async fn one_session_is_ended_by_its_owner_alone() {
             hub.send(&posted("/", &[("action", "everywhere")]).header("cookie", &eve).header("origin", "null")).await.status(),
             403
         );
-        assert!(lives(&hub, &eve).await);
+        assert!(is_signed_in(&hub, &eve).await);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_never_goes_on_with_a_session_that_was_there() {
+async fn a_sign_in_never_continues_an_existing_session() {
     // contract I22.3, attack 17
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -106,51 +102,51 @@ async fn a_sign_in_never_goes_on_with_a_session_that_was_there() {
         let ada = [("username", "ada"), ("password", PASSWORD)];
         let signed_in = cookie(&hub.send(&posted("/sign-in", &ada).header("cookie", &planted)).await);
         assert_ne!(signed_in, planted);
-        assert!(!lives(&hub, &planted).await, "the one that somebody planted is over");
+        assert!(!is_signed_in(&hub, &planted).await, "the planted session has ended");
         assert!(hub.send(&get("/").header("cookie", &signed_in)).await.text().contains("ada@example.com"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_signs_in_again_goes_on_with_what_the_session_before_gave() {
+async fn codes_and_tokens_of_a_session_survive_a_new_sign_in_in_the_same_browser() {
     // contract I9.8
     for place in PLACES {
         let hub = TestHub::start(place).await;
-        let (before, tokens) = opened(&hub).await;
+        let (before, tokens) = sign_in_and_redeem(&hub).await;
         let asked = hub.send(&get(&authorize(&verifier(), &[])).header("cookie", &before)).await;
         let code = crate::test_hub::parameter(asked.header("location").unwrap(), "code");
         let form = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]);
         let after = cookie(&hub.send(&form.header("cookie", &before)).await);
-        assert!(after != before && lives(&hub, &after).await && !lives(&hub, &before).await);
+        assert!(after != before && is_signed_in(&hub, &after).await && !is_signed_in(&hub, &before).await);
         hub.redeem(&code, &verifier()).await.good();
-        let next = hub.token(&refresh(&tokens)).await.good();
-        // A client that signs out ends what the browser has now, though its own sign-in was the one before.
+        let next = hub.token(&refresh_form(&tokens)).await.good();
+        // A client of the earlier session ends the current session of the browser.
         let end = [("token", next["refresh_token"].as_str().unwrap()), ("end_session", "true")];
         let revoke = posted("/revoke", &end).header("authorization", &basic(CLIENT, &hub.secret));
         assert_eq!(hub.send(&revoke).await.status(), 200);
-        assert!(!lives(&hub, &after).await);
+        assert!(!is_signed_in(&hub, &after).await);
         let again = hub.send(&get(&authorize(&verifier(), &[])).header("cookie", &after)).await;
         assert!(again.header("location").unwrap().starts_with("/sign-in?"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_logout_goes_by_the_hint_of_this_very_session() {
+async fn a_logout_without_confirmation_needs_the_id_token_of_the_same_session() {
     // contract I22.5
     for place in PLACES {
         let hub = TestHub::start(place).await;
-        let (cookie, tokens) = opened(&hub).await;
-        let (other_cookie, other) = opened(&hub).await;
+        let (cookie, tokens) = sign_in_and_redeem(&hub).await;
+        let (other_cookie, other) = sign_in_and_redeem(&hub).await;
         let with = |tokens: &Value, more: &[(&str, &str)]| {
             let hint = [("id_token_hint", tokens["id_token"].as_str().unwrap())];
             get(&format!("/logout?{}", identity::form::write([&hint, more].concat())))
         };
         let asked = hub.send(&with(&other, &[]).header("cookie", &cookie)).await;
-        assert!(asked.status() == 200 && asked.text().contains("Sign out?"), "the hint is of another session: it asks");
-        assert!(lives(&hub, &cookie).await && lives(&hub, &other_cookie).await);
+        assert!(asked.status() == 200 && asked.text().contains("Sign out?"), "the hint of another session needs a confirmation");
+        assert!(is_signed_in(&hub, &cookie).await && is_signed_in(&hub, &other_cookie).await);
         let garbage = get("/logout?id_token_hint=garbage").header("cookie", &cookie);
         assert!(hub.send(&garbage).await.text().contains("Sign out?"));
-        // An access token is no hint, though the hub signed it.
+        // An access token is not an ID token, although the hub signed it.
         let access = json!({"id_token": tokens["access_token"]});
         assert!(hub.send(&with(&access, &[]).header("cookie", &cookie)).await.text().contains("Sign out?"));
         let elsewhere = [
@@ -164,42 +160,42 @@ async fn a_logout_goes_by_the_hint_of_this_very_session() {
             "https://shop.test:8443/bye",
             "https://shop.test\\@evil.test/",
         ];
-        for address in elsewhere {
-            let answer = hub.send(&with(&tokens, &[("post_logout_redirect_uri", address)]).header("cookie", &cookie)).await;
-            assert_eq!(error(&answer, 400), "invalid_request", "{address}");
-            assert!(lives(&hub, &cookie).await, "what is refused ends nothing");
+        for url in elsewhere {
+            let answer = hub.send(&with(&tokens, &[("post_logout_redirect_uri", url)]).header("cookie", &cookie)).await;
+            assert_eq!(error(&answer, 400), "invalid_request", "{url}");
+            assert!(is_signed_in(&hub, &cookie).await, "a refused logout ends no session");
         }
         hub.add_client("other", &GrantType::ALL, None).await;
         let mixed = [("client_id", "other"), ("post_logout_redirect_uri", "https://shop.test/bye")];
         assert_eq!(error(&hub.send(&with(&tokens, &mixed).header("cookie", &cookie)).await, 400), "invalid_request");
-        assert!(lives(&hub, &cookie).await);
+        assert!(is_signed_in(&hub, &cookie).await);
         let nameless = get("/logout?post_logout_redirect_uri=https%3A%2F%2Fshop.test%2F").header("cookie", &cookie);
         assert_eq!(error(&hub.send(&nameless).await, 400), "invalid_request");
         let home = [("client_id", CLIENT), ("post_logout_redirect_uri", "https://shop.test/bye?x=1&code=2#/out"), ("state", "a&b")];
-        let led = hub.send(&with(&tokens, &home).header("cookie", &cookie)).await;
-        assert_eq!((led.status(), led.header("location")), (302, Some("https://shop.test/bye?x=1&code=2&state=a%26b#/out")));
-        assert_eq!((led.header("cache-control"), led.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
-        assert!(led.header("set-cookie").unwrap().contains("Max-Age=0"));
-        assert!(!lives(&hub, &cookie).await && lives(&hub, &other_cookie).await);
-        // A page of the app posts across origins, where a browser sends no cookie along: its hint is enough.
-        let (posting, granted) = opened(&hub).await;
+        let redirected = hub.send(&with(&tokens, &home).header("cookie", &cookie)).await;
+        assert_eq!((redirected.status(), redirected.header("location")), (302, Some("https://shop.test/bye?x=1&code=2&state=a%26b#/out")));
+        assert_eq!((redirected.header("cache-control"), redirected.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
+        assert!(redirected.header("set-cookie").unwrap().contains("Max-Age=0"));
+        assert!(!is_signed_in(&hub, &cookie).await && is_signed_in(&hub, &other_cookie).await);
+        // A browser sends no cookie with a cross-origin POST of the app, so the hint is enough.
+        let (posting, granted) = sign_in_and_redeem(&hub).await;
         let hint = [("id_token_hint", granted["id_token"].as_str().unwrap()), ("post_logout_redirect_uri", "https://shop.test/bye")];
-        let led = hub.send(&posted("/logout", &hint).header("origin", "https://shop.test")).await;
-        assert_eq!((led.status(), led.header("location")), (303, Some("https://shop.test/bye")));
-        assert!(!lives(&hub, &posting).await && lives(&hub, &other_cookie).await);
-        // It ends that session alone, and takes no other cookie away.
+        let redirected = hub.send(&posted("/logout", &hint).header("origin", "https://shop.test")).await;
+        assert_eq!((redirected.status(), redirected.header("location")), (303, Some("https://shop.test/bye")));
+        assert!(!is_signed_in(&hub, &posting).await && is_signed_in(&hub, &other_cookie).await);
+        // It ends only that session and clears no other cookie.
         let again = hub.send(&posted("/logout", &hint).header("origin", "https://evil.test").header("cookie", &other_cookie)).await;
         assert_eq!((again.status(), again.header("set-cookie")), (303, None));
-        assert!(lives(&hub, &other_cookie).await);
-        // Somebody else's page cannot sign anybody out.
+        assert!(is_signed_in(&hub, &other_cookie).await);
+        // A page of another origin cannot sign out.
         let forged = posted("/logout", &[]).header("cookie", &other_cookie).header("origin", "https://evil.test");
         assert_eq!(hub.send(&forged).await.status(), 403);
-        assert!(lives(&hub, &other_cookie).await);
+        assert!(is_signed_in(&hub, &other_cookie).await);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_begins_by_a_fresh_token_of_a_trusted_client_alone() {
+async fn only_a_fresh_token_of_a_trusted_client_begins_a_session() {
     // contract I22.4, I9.3, I9.7, attack 15, attack 25
     for place in PLACES {
         let hub = TestHub::start(place).await;
@@ -211,69 +207,69 @@ async fn a_session_begins_by_a_fresh_token_of_a_trusted_client_alone() {
             assert_eq!(error(&answer, status), code);
             assert!(answer.header("set-cookie").is_none());
         };
-        // Of a client that never sees a password.
+        // A client without the password grant.
         let secret = hub.add_client("plain", &GrantType::DEFAULT, None).await;
         let session = hub.sign_in().await;
-        let led = hub.send(&get(&authorize(&verifier(), &[("client_id", "plain")])).header("cookie", &session)).await;
-        let code = crate::test_hub::parameter(led.header("location").unwrap(), "code");
+        let redirected = hub.send(&get(&authorize(&verifier(), &[("client_id", "plain")])).header("cookie", &session)).await;
+        let code = crate::test_hub::parameter(redirected.header("location").unwrap(), "code");
         let redeemed = posted("/token", &redemption(&code, &verifier())).header("authorization", &basic("plain", &secret));
         let plain = hub.send(&redeemed).await.good();
         refused(ask(plain["access_token"].as_str().unwrap()), 403, "access_denied").await;
-        // Of a client that sees passwords, but not of this sign-in.
+        // A client with the password grant, but a family that began with a code.
         let code = hub.code(&verifier(), "openid").await;
         let by_code = hub.redeem(&code, &verifier()).await.good();
         refused(ask(by_code["access_token"].as_str().unwrap()), 403, "access_denied").await;
-        let refreshed = hub.token(&refresh(&by_code)).await.good();
+        let refreshed = hub.token(&refresh_form(&by_code)).await.good();
         refused(ask(refreshed["access_token"].as_str().unwrap()), 403, "access_denied").await;
-        // What is no access token.
+        // Not an access token.
         refused(ask(session.split_once('=').unwrap().1), 401, "invalid_token").await;
         refused(ask(tokens["id_token"].as_str().unwrap()), 401, "invalid_token").await;
         refused(ask(tokens["refresh_token"].as_str().unwrap()), 401, "invalid_token").await;
         refused(posted("/session", &[]), 400, "invalid_request").await;
         refused(get(&format!("/session?access_token={good}")), 405, "invalid_request").await;
-        let in_address = posted(&format!("/session?access_token={good}"), &[]);
-        refused(in_address, 400, "invalid_request").await;
+        let in_query = posted(&format!("/session?access_token={good}"), &[]);
+        refused(in_query, 400, "invalid_request").await;
         for (name, value) in [("origin", "https://evil.test"), ("origin", "null"), ("sec-fetch-site", "same-site")] {
             refused(ask(good).header(name, value), 403, "invalid_request").await;
         }
         let json = post("/api/o-auth/session", json!({"access_token": good}).to_string()).header("origin", ISSUER);
         let begun = hub.send(&json).await;
         assert_eq!((begun.status(), begun.header("cache-control")), (204, Some("no-store")));
-        assert!(lives(&hub, &cookie(&begun)).await);
-        let tokens = gets_no_younger(&hub, &tokens).await;
+        assert!(is_signed_in(&hub, &cookie(&begun)).await);
+        let tokens = check_session_age(&hub, &tokens).await;
         let good = tokens["access_token"].as_str().unwrap();
-        // A token whose family has ended begins nothing.
+        // The family is revoked.
         let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &hub.secret));
         assert_eq!(hub.send(&revoke).await.status(), 200);
         refused(ask(good), 401, "invalid_token").await;
     }
 }
 
-/// A session that a refreshed token begins is as old as the sign-in that its family began with, and after five minutes it begins none.
-async fn gets_no_younger(hub: &TestHub, tokens: &Value) -> Value {
+/// Checks that a session from a refreshed token is as old as the first sign-in of its family, and that after five minutes none begins.
+async fn check_session_age(hub: &TestHub, tokens: &Value) -> Value {
     let signed_in = async |seconds: i64| {
         let ago = crate::test_hub::now().plus(-seconds);
         hub.records.run("UPDATE peristyle.family SET authenticated_at = $1", &[Bind::timestamp(ago)]).await.unwrap();
         ago
     };
     let ago = signed_in(200).await;
-    let next = hub.token(&refresh(tokens)).await.good();
+    let next = hub.token(&refresh_form(tokens)).await.good();
     let ask = |tokens: &Value| posted("/session", &[("access_token", tokens["access_token"].as_str().unwrap())]);
     let session = cookie(&hub.send(&ask(&next)).await);
-    assert!(lives(hub, &session).await);
-    let led = async |more: &[(&str, &str)]| {
+    assert!(is_signed_in(hub, &session).await);
+    let location_for = async |more: &[(&str, &str)]| {
         let ask = authorize(&verifier(), &[&[("scope", "openid")], more].concat());
         hub.send(&get(&ask).header("cookie", &session)).await.header("location").unwrap().to_owned()
     };
-    assert!(led(&[("max_age", "100")]).await.starts_with("/sign-in?"));
-    let code = crate::test_hub::parameter(&led(&[]).await, "code");
+    assert!(location_for(&[("max_age", "100")]).await.starts_with("/sign-in?"));
+    let code = crate::test_hub::parameter(&location_for(&[]).await, "code");
     let redeemed = hub.redeem(&code, &verifier()).await.good();
     assert_eq!(part(&redeemed["id_token"], 1)["auth_time"], ago.unix());
 
     signed_in(301).await;
-    let last = hub.token(&refresh(&next)).await.good();
+    let last = hub.token(&refresh_form(&next)).await.good();
     assert_eq!(error(&hub.send(&ask(&last)).await, 401), "invalid_token");
-    // A family of before, of which nobody knows how it began.
+    // A family from an older version, without `begun_by`.
     signed_in(10).await;
     hub.records.run("UPDATE peristyle.family SET begun_by = NULL", &[]).await.unwrap();
     assert_eq!(error(&hub.send(&ask(&last)).await, 403), "access_denied");
@@ -283,7 +279,7 @@ async fn gets_no_younger(hub: &TestHub, tokens: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_with_forms_and_refusals_are_in_no_frame_and_in_no_cache() {
+async fn pages_forbid_framing_and_caching() {
     // contract I22.1, attack 38, attack 40
     let hub = TestHub::start(Place::Sqlite).await;
     let cookie = hub.sign_in().await;
