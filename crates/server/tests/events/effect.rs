@@ -4,7 +4,7 @@ use identity::revocation::Revocation;
 use serde_json::Value;
 
 use crate::house::{House, end, take_rights, tokens_of, touch};
-use crate::pair::{NOTES, ask};
+use crate::pair::{NOTES, post_with_token};
 use crate::test_hub::{TestHub, setup, verifier};
 use crate::support::proxy::ProxyMode;
 use crate::support::{PLACES, Place, until};
@@ -87,7 +87,7 @@ async fn a_hub_that_restarts_loses_no_change() {
     house.hears().await;
     let (ana, token) = known(&house, "ana").await;
     let House { hub: TestHub { server, records, database, .. }, proxy, satellites, databases: _kept } = house;
-    let answers = async || [ask(&satellites[0], NOTES, &token).await.status(), ask(&satellites[1], NOTES, &token).await.status()];
+    let answers = async || [post_with_token(&satellites[0], NOTES, &token).await.status(), post_with_token(&satellites[1], NOTES, &token).await.status()];
     server.stop().await;
     proxy.set(ProxyMode::Disconnect);
     // As a command does while no hub runs.

@@ -12,13 +12,9 @@ use uuid::Uuid;
 
 use crate::house::tokens_of;
 use crate::impostor::{Impostor, tell};
-use crate::pair::{self, NOTES, ask};
-use crate::test_hub::{CLIENT, ISSUER, TestHub, key_file, now};
+use crate::pair::{self, NOTES, post_with_token};
+use crate::test_hub::{CLIENT, ISSUER, TestHub, now, private_key};
 use crate::support::{Database, Place, Server, until};
-
-fn key() -> PrivateKey {
-    PrivateKey::from_pem(&std::fs::read_to_string(key_file()).unwrap()).unwrap()
-}
 
 fn revoked(sequence: i64, account: Uuid) -> AccountChange {
     AccountChange { sequence, happening: ChangeKind::SessionRevoked, subject: Subject::Account(account), at: now() }
@@ -40,7 +36,7 @@ impl Victim {
         let (mut wire, after) = impostor.stream().await;
         assert_eq!(after, None, "it has heard nothing yet");
         tell(&mut wire, 10, "reset", "10").await;
-        assert_eq!(ask(&satellite, NOTES, token).await.status(), 200);
+        assert_eq!(post_with_token(&satellite, NOTES, token).await.status(), 200);
         Victim { impostor, satellite, wire, _database: database }
     }
 
@@ -60,14 +56,14 @@ async fn what_is_forged_or_meant_for_others_is_not_believed_and_nothing_is_lost_
     let token = tokens["access_token"].clone();
     let (shop, other) = (ClientId::parse(CLIENT).unwrap(), ClientId::parse("other").unwrap());
     let stranger = PrivateKey::generate(KeyLength::Bits2048).unwrap();
-    let good = |sequence| revoked(sequence, hub.account).sign(ISSUER, &shop, now(), &key()).unwrap();
+    let good = |sequence| revoked(sequence, hub.account).sign(ISSUER, &shop, now(), &private_key()).unwrap();
     let forged = [
         ("of another key", revoked(11, hub.account).sign(ISSUER, &shop, now(), &stranger).unwrap()),
-        ("for another client", revoked(11, hub.account).sign(ISSUER, &other, now(), &key()).unwrap()),
-        ("of another hub", revoked(11, hub.account).sign("http://evil.test", &shop, now(), &key()).unwrap()),
+        ("for another client", revoked(11, hub.account).sign(ISSUER, &other, now(), &private_key()).unwrap()),
+        ("of another hub", revoked(11, hub.account).sign("http://evil.test", &shop, now(), &private_key()).unwrap()),
         ("an access token", token.as_str().unwrap().to_owned()),
         ("an id token", tokens["id_token"].as_str().unwrap().to_owned()),
-        ("of long ago", revoked(11, hub.account).sign(ISSUER, &shop, now().plus(-3 * 86_400), &key()).unwrap()),
+        ("of long ago", revoked(11, hub.account).sign(ISSUER, &shop, now().plus(-3 * 86_400), &private_key()).unwrap()),
         ("of another number", good(12)),
         ("no token", "nonsense".to_owned()),
     ];
@@ -82,11 +78,11 @@ async fn what_is_forged_or_meant_for_others_is_not_believed_and_nothing_is_lost_
         // It comes back to hear what it has not heard.
         assert_eq!(victim.hangs_up().await, Some(10), "{what}");
         tell(&mut victim.wire, 10, "ready", "10").await;
-        assert_eq!(ask(&victim.satellite, NOTES, &token).await.status(), 200, "{what}");
+        assert_eq!(post_with_token(&victim.satellite, NOTES, &token).await.status(), 200, "{what}");
         // What it does not know does not matter; what is true does.
         tell(&mut victim.wire, 11, "news", "of another version").await;
         tell(&mut victim.wire, 11, "secevent", &good(11)).await;
-        until("believed", async || ask(&victim.satellite, NOTES, &token).await.status() == 401).await;
+        until("believed", async || post_with_token(&victim.satellite, NOTES, &token).await.status() == 401).await;
     }
     let (_, _, victim) = &mut victims[0];
     tell(&mut victim.wire, 11, "secevent", &good(11)).await;

@@ -105,7 +105,7 @@ impl House {
     pub(crate) async fn ask(&self, token: &Value) -> Vec<u16> {
         let mut statuses = Vec::new();
         for satellite in &self.satellites {
-            statuses.push(pair::ask(satellite, NOTES, token).await.status());
+            statuses.push(pair::post_with_token(satellite, NOTES, token).await.status());
         }
         statuses
     }

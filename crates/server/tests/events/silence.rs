@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::house::{Ear, events, tokens_of, touch};
 use crate::impostor::{Impostor, tell};
-use crate::pair::{self, NOTES, ask};
+use crate::pair::{self, NOTES, post_refresh_token, post_with_token};
 use crate::test_hub::{CLIENT, TestHub};
 use crate::support::http::Chunk;
-use crate::support::{Place, post, until, variable};
+use crate::support::{Place, until, variable};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_has_nothing_to_tell_says_that_it_is_there() {
@@ -71,17 +71,17 @@ async fn a_logout_at_one_replica_counts_at_the_others_without_word_of_the_hub() 
     let other = tokens_of(&hub, "ada").await;
     let asked = async |tokens: &serde_json::Value| {
         let token = &tokens["access_token"];
-        [ask(&replicas[0], NOTES, token).await.status(), ask(&replicas[1], NOTES, token).await.status()]
+        [post_with_token(&replicas[0], NOTES, token).await.status(), post_with_token(&replicas[1], NOTES, token).await.status()]
     };
     // Each hears what the other publishes: a logout before that would be learned by time alone.
     for (here, there) in [(0, 1), (1, 0)] {
         until("heard through Redis", async || {
             let probe = tokens_of(&hub, "ada").await;
-            assert_eq!(ask(&replicas[there], NOTES, &probe["access_token"]).await.status(), 200);
-            replicas[here].send(&post("/auth/logout", json!({ "refresh_token": probe["refresh_token"] }).to_string())).await.good();
+            assert_eq!(post_with_token(&replicas[there], NOTES, &probe["access_token"]).await.status(), 200);
+            replicas[here].send(&post_refresh_token("/auth/logout", &probe["refresh_token"])).await.good();
             let start = std::time::Instant::now();
             while start.elapsed() < std::time::Duration::from_secs(1) {
-                if ask(&replicas[there], NOTES, &probe["access_token"]).await.status() == 401 {
+                if post_with_token(&replicas[there], NOTES, &probe["access_token"]).await.status() == 401 {
                     return true;
                 }
             }
@@ -90,7 +90,7 @@ async fn a_logout_at_one_replica_counts_at_the_others_without_word_of_the_hub() 
         .await;
     }
     assert_eq!((asked(&tokens).await, asked(&other).await), ([200, 200], [200, 200]));
-    replicas[0].send(&post("/auth/logout", json!({ "refresh_token": tokens["refresh_token"] }).to_string())).await.good();
+    replicas[0].send(&post_refresh_token("/auth/logout", &tokens["refresh_token"])).await.good();
     until("refused everywhere", async || asked(&tokens).await == [401, 401]).await;
     assert_eq!(asked(&other).await, [200, 200], "another sign-in goes on");
 }

@@ -58,6 +58,10 @@ pub fn key_file() -> PathBuf {
     path.clone()
 }
 
+pub fn private_key() -> PrivateKey {
+    PrivateKey::from_pem(&std::fs::read_to_string(key_file()).unwrap()).unwrap()
+}
+
 /// A token with any header and claims, signed by openssl with the key of the hub.
 pub fn signed(header: &str, claims: &str) -> String {
     let text = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
