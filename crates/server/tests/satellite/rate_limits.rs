@@ -1,7 +1,7 @@
 //! Rate limits of a satellite for tokens and logins.
 
 use futures_util::{StreamExt, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::pair::{Pair, post_refresh_token, settings, setup};
 use crate::test_hub::error;

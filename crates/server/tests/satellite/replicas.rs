@@ -2,8 +2,6 @@
 
 use std::net::TcpListener;
 
-use serde_json::json;
-
 use crate::pair::{NOTES, Pair, post_refresh_token, post_with_token, settings, setup, start_login};
 use crate::test_hub::error;
 use crate::support::proxy::{ProxyMode, Proxy};

@@ -1,4 +1,4 @@
-//! Somebody between a satellite and its hub who tells changes of their own.
+//! Forged changes from an attacker between a satellite and its hub.
 
 use identity::client::ClientId;
 use identity::keys::{KeyLength, PrivateKey};
@@ -10,8 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use uuid::Uuid;
 
-use crate::house::tokens_of;
-use crate::impostor::{Impostor, tell};
+use crate::fake_feed::{FakeFeed, send_event};
 use crate::pair::{self, NOTES, post_with_token};
 use crate::test_hub::{CLIENT, ISSUER, TestHub, now, private_key};
 use crate::support::{Database, Place, Server, until};
@@ -20,39 +19,39 @@ fn revoked(sequence: i64, account: Uuid) -> AccountChange {
     AccountChange { sequence, happening: ChangeKind::SessionRevoked, subject: Subject::Account(account), at: now() }
 }
 
-/// A satellite that has cached a token, and the one who tells it things.
+/// A satellite that has cached a token, and the fake feed that it reads.
 struct Victim {
-    impostor: Impostor,
+    fake_feed: FakeFeed,
     satellite: Server,
     wire: TcpStream,
     _database: Database,
 }
 
 impl Victim {
-    async fn of(hub: &TestHub, token: &Value) -> Self {
-        let mut impostor = Impostor::before(hub.server.address).await;
+    async fn start(hub: &TestHub, token: &Value) -> Self {
+        let mut fake_feed = FakeFeed::in_front_of(hub.server.address).await;
         let database = pair::database().await;
-        let satellite = pair::setup(pair::settings(impostor.address, &hub.secret)).serve(&database).await;
-        let (mut wire, after) = impostor.stream().await;
-        assert_eq!(after, None, "it has heard nothing yet");
-        tell(&mut wire, 10, "reset", "10").await;
+        let satellite = pair::setup(pair::settings(fake_feed.address, &hub.secret)).serve(&database).await;
+        let (mut wire, after) = fake_feed.accept().await;
+        assert_eq!(after, None, "the first request names no event");
+        send_event(&mut wire, 10, "reset", "10").await;
         assert_eq!(post_with_token(&satellite, NOTES, token).await.status(), 200);
-        Victim { impostor, satellite, wire, _database: database }
+        Victim { fake_feed, satellite, wire, _database: database }
     }
 
-    /// What it wants to hear after it hung up.
-    async fn hangs_up(&mut self) -> Option<i64> {
-        let (wire, after) = self.impostor.stream().await;
+    /// Waits until the satellite reconnects; returns its last event id.
+    async fn reconnect(&mut self) -> Option<i64> {
+        let (wire, after) = self.fake_feed.accept().await;
         self.wire = wire;
         after
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_forged_or_meant_for_others_is_not_believed_and_nothing_is_lost_by_it() {
+async fn a_forged_change_is_ignored_and_the_satellite_resumes_before_it() {
     // contract I38.4, attack 25
     let hub = TestHub::start(Place::Sqlite).await;
-    let tokens = tokens_of(&hub, "ada").await;
+    let tokens = hub.tokens_of("ada").await;
     let token = tokens["access_token"].clone();
     let (shop, other) = (ClientId::parse(CLIENT).unwrap(), ClientId::parse("other").unwrap());
     let stranger = PrivateKey::generate(KeyLength::Bits2048).unwrap();
@@ -69,27 +68,27 @@ async fn what_is_forged_or_meant_for_others_is_not_believed_and_nothing_is_lost_
     ];
     let mut victims = Vec::new();
     for (what, text) in forged {
-        victims.push((what, text, Victim::of(&hub, &token).await));
+        victims.push((what, text, Victim::start(&hub, &token).await));
     }
-    // From here on only what the stream says can tell a satellite that the token is over.
-    crate::house::end(&hub.records, &Revocation::LogoutEverywhere(hub.account)).await;
+    // The hub revokes the token. Only the fake feed could tell the satellite.
+    crate::fixture::revoke(&hub.records, &Revocation::LogoutEverywhere(hub.account)).await;
     for (what, text, victim) in &mut victims {
-        tell(&mut victim.wire, 11, "secevent", text).await;
-        // It comes back to hear what it has not heard.
-        assert_eq!(victim.hangs_up().await, Some(10), "{what}");
-        tell(&mut victim.wire, 10, "ready", "10").await;
+        send_event(&mut victim.wire, 11, "secevent", text).await;
+        // The satellite reconnects and resumes before the forged change.
+        assert_eq!(victim.reconnect().await, Some(10), "{what}");
+        send_event(&mut victim.wire, 10, "ready", "10").await;
         assert_eq!(post_with_token(&victim.satellite, NOTES, &token).await.status(), 200, "{what}");
-        // What it does not know does not matter; what is true does.
-        tell(&mut victim.wire, 11, "news", "of another version").await;
-        tell(&mut victim.wire, 11, "secevent", &good(11)).await;
-        until("believed", async || post_with_token(&victim.satellite, NOTES, &token).await.status() == 401).await;
+        // An unknown event is ignored, and a valid one takes effect.
+        send_event(&mut victim.wire, 11, "news", "of another version").await;
+        send_event(&mut victim.wire, 11, "secevent", &good(11)).await;
+        until("the change takes effect", async || post_with_token(&victim.satellite, NOTES, &token).await.status() == 401).await;
     }
     let (_, _, victim) = &mut victims[0];
-    tell(&mut victim.wire, 11, "secevent", &good(11)).await;
-    assert_eq!(victim.hangs_up().await, Some(11), "nothing is told twice");
-    // A sign of life moves the number; a wire that breaks is taken up from there.
-    tell(&mut victim.wire, 11, "ready", "11").await;
+    send_event(&mut victim.wire, 11, "secevent", &good(11)).await;
+    assert_eq!(victim.reconnect().await, Some(11), "a repeated change is refused");
+    // A heartbeat moves the event id, and the satellite resumes from there.
+    send_event(&mut victim.wire, 11, "ready", "11").await;
     victim.wire.write_all(b"id: 15\n: still here\n\n").await.unwrap();
     victim.wire.shutdown().await.unwrap();
-    assert_eq!(victim.hangs_up().await, Some(15));
+    assert_eq!(victim.reconnect().await, Some(15));
 }

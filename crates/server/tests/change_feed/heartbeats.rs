@@ -1,82 +1,81 @@
-//! What is said when nothing happens, and who tells a satellite when its hub does not.
+//! Heartbeats of the feed, and invalidation through Redis without it.
 
 use identity::client::GrantType;
-use serde_json::json;
 
-use crate::house::{Ear, events, tokens_of, touch};
-use crate::impostor::{Impostor, tell};
+use crate::fixture::{FeedReader, feed_request, update_account};
+use crate::fake_feed::{FakeFeed, send_event};
 use crate::pair::{self, NOTES, post_refresh_token, post_with_token};
 use crate::test_hub::{CLIENT, TestHub};
 use crate::support::http::Chunk;
 use crate::support::{Place, until, variable};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_that_has_nothing_to_tell_says_that_it_is_there() {
+async fn a_hub_without_changes_sends_heartbeats() {
     // contract I37.7
     let hub = TestHub::start(Place::Sqlite).await;
-    let (mut ear, first) = Ear::open(hub.server.address, &events(CLIENT, &hub.secret)).await;
-    let Chunk::Data(bytes) = ear.0.chunk().await else { panic!("a sign of life") };
+    let (mut reader, first) = FeedReader::open(hub.server.address, &feed_request(CLIENT, &hub.secret)).await;
+    let Chunk::Data(bytes) = reader.0.chunk().await else { panic!("no heartbeat") };
     assert_eq!(String::from_utf8(bytes).unwrap(), format!("id: {}\n: still here\n\n", first.id));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_that_concern_others_are_no_sign_of_life() {
+async fn changes_of_other_accounts_do_not_replace_heartbeats() {
     // contract I37.7
     let hub = TestHub::start(Place::Sqlite).await;
     let secret = hub.add_client("bystander", &GrantType::ALL, None).await;
-    let (mut ear, _) = Ear::open(hub.server.address, &events("bystander", &secret)).await;
+    let (mut reader, _) = FeedReader::open(hub.server.address, &feed_request("bystander", &secret)).await;
     let noise = async {
         loop {
-            touch(&hub.records, hub.account).await;
+            update_account(&hub.records, hub.account).await;
             tokio::time::sleep(std::time::Duration::from_secs(2)).await;
         }
     };
-    let heard = tokio::select! {
-        chunk = ear.0.chunk() => chunk,
-        () = noise => unreachable!("it never ends"),
+    let chunk = tokio::select! {
+        chunk = reader.0.chunk() => chunk,
+        () = noise => unreachable!("the loop never ends"),
     };
-    let Chunk::Data(bytes) = heard else { panic!("a sign of life") };
+    let Chunk::Data(bytes) = chunk else { panic!("no heartbeat") };
     assert!(String::from_utf8(bytes).unwrap().ends_with("\n: still here\n\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_satellite_takes_silence_for_a_broken_stream() {
+async fn a_satellite_reconnects_after_silence() {
     // contract I38.5
     let hub = TestHub::start(Place::Sqlite).await;
-    let mut impostor = Impostor::before(hub.server.address).await;
+    let mut fake_feed = FakeFeed::in_front_of(hub.server.address).await;
     let database = pair::database().await;
-    let _satellite = pair::setup(pair::settings(impostor.address, &hub.secret)).serve(&database).await;
-    let (mut wire, _) = impostor.stream().await;
-    tell(&mut wire, 7, "reset", "7").await;
-    // The wire stays open, and nothing comes.
-    assert_eq!(impostor.stream().await.1, Some(7));
+    let _satellite = pair::setup(pair::settings(fake_feed.address, &hub.secret)).serve(&database).await;
+    let (mut wire, _) = fake_feed.accept().await;
+    send_event(&mut wire, 7, "reset", "7").await;
+    // The connection stays open without data.
+    assert_eq!(fake_feed.accept().await.1, Some(7));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_logout_at_one_replica_counts_at_the_others_without_word_of_the_hub() {
+async fn a_logout_at_one_replica_reaches_the_others_without_the_feed() {
     // contract I38.6
     let hub = TestHub::start(Place::Sqlite).await;
-    let mut impostor = Impostor::before(hub.server.address).await;
-    let mut setup = pair::setup(pair::settings(impostor.address, &hub.secret));
+    let mut fake_feed = FakeFeed::in_front_of(hub.server.address).await;
+    let mut setup = pair::setup(pair::settings(fake_feed.address, &hub.secret));
     setup.redis_url = Some(variable("PERISTYLE_TEST_REDIS"));
     let databases = [pair::database().await, pair::database().await];
     let replicas = [setup.serve(&databases[0]).await, setup.serve(&databases[1]).await];
     let mut wires = Vec::new();
     for _ in &replicas {
-        let (mut wire, _) = impostor.stream().await;
-        tell(&mut wire, 1, "reset", "1").await;
+        let (mut wire, _) = fake_feed.accept().await;
+        send_event(&mut wire, 1, "reset", "1").await;
         wires.push(wire);
     }
-    let tokens = tokens_of(&hub, "ada").await;
-    let other = tokens_of(&hub, "ada").await;
-    let asked = async |tokens: &serde_json::Value| {
+    let tokens = hub.tokens_of("ada").await;
+    let other = hub.tokens_of("ada").await;
+    let statuses = async |tokens: &serde_json::Value| {
         let token = &tokens["access_token"];
         [post_with_token(&replicas[0], NOTES, token).await.status(), post_with_token(&replicas[1], NOTES, token).await.status()]
     };
-    // Each hears what the other publishes: a logout before that would be learned by time alone.
+    // Wait until both replicas are subscribed to Redis.
     for (here, there) in [(0, 1), (1, 0)] {
-        until("heard through Redis", async || {
-            let probe = tokens_of(&hub, "ada").await;
+        until("the replica gets the logout through Redis", async || {
+            let probe = hub.tokens_of("ada").await;
             assert_eq!(post_with_token(&replicas[there], NOTES, &probe["access_token"]).await.status(), 200);
             replicas[here].send(&post_refresh_token("/auth/logout", &probe["refresh_token"])).await.good();
             let start = std::time::Instant::now();
@@ -89,8 +88,8 @@ async fn a_logout_at_one_replica_counts_at_the_others_without_word_of_the_hub() 
         })
         .await;
     }
-    assert_eq!((asked(&tokens).await, asked(&other).await), ([200, 200], [200, 200]));
+    assert_eq!((statuses(&tokens).await, statuses(&other).await), ([200, 200], [200, 200]));
     replicas[0].send(&post_refresh_token("/auth/logout", &tokens["refresh_token"])).await.good();
-    until("refused everywhere", async || asked(&tokens).await == [401, 401]).await;
-    assert_eq!(asked(&other).await, [200, 200], "another sign-in goes on");
+    until("both replicas refuse the token", async || statuses(&tokens).await == [401, 401]).await;
+    assert_eq!(statuses(&other).await, [200, 200], "another family is not affected");
 }
