@@ -1,11 +1,10 @@
-//! What one caller cannot do to the others: attacks on memory, connections, the database pool and the processor, and the answers that
-//! other callers get meanwhile.
+//! Budgets: one caller exhausts memory, connections, the pool or the CPU, and other callers still get answers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cost;
-mod documents;
 mod fairness;
-mod hosts;
+mod graphql_documents;
+mod headers;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
@@ -29,7 +28,7 @@ const LIST: &str = "/api/shop/items/list";
 const ALL: &str = "{}";
 const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
 
-/// Ten megabytes: more than all buffers between server and reader hold.
+/// Ten megabytes of rows, more than all buffers between server and client hold.
 async fn database(place: Place) -> Database {
     let label = if place == Place::Postgres { "repeat('x', 500)" } else { "hex(zeroblob(250))" };
     let script = format!(

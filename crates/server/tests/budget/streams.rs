@@ -1,4 +1,4 @@
-//! Readers that hold streams open.
+//! Streams that clients keep open.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use crate::support::http::{Chunk, Wire};
 use crate::support::{PLACES, Server, Setup, get, post, until};
 use crate::{ALL, LIST, MANIFEST, ONE, OTHER, database};
 
-/// Streams whose readers have seen the head and take nothing more.
-async fn hold(server: &Server, count: usize) -> (Vec<Wire>, usize) {
+/// Opens streams and reads only their heads; returns the open streams and the number of refusals.
+async fn open_unread_streams(server: &Server, count: usize) -> (Vec<Wire>, usize) {
     let mut held = Vec::new();
     for _ in 0..count {
         let mut wire = Wire::narrow(server.address).await;
@@ -31,15 +31,15 @@ async fn hold(server: &Server, count: usize) -> (Vec<Wire>, usize) {
 
 // attack 52, contract E9.4, contract E9.10
 #[tokio::test]
-async fn streams_of_one_caller_leave_the_database_to_the_others() {
+async fn streams_of_one_caller_leave_connections_to_other_callers() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).pool(4).serve(&database).await;
-        let (streams, refused) = hold(&server, 16).await;
-        // Of four connections streams have two, and one caller has one of these.
+        let (streams, refused) = open_unread_streams(&server, 16).await;
+        // Streams may use two of the four connections, and one caller one of these.
         assert_eq!((streams.len(), refused), (1, 15), "{place:?}");
         assert_eq!(server.get("/ready").await.status(), 200, "{place:?}");
-        assert_eq!(server.post(LIST, ONE).await.status(), 200, "{place:?}: the same caller's page");
+        assert_eq!(server.post(LIST, ONE).await.status(), 200, "{place:?}: a page of the same caller");
         let other = post(LIST, ALL).send_from(OTHER, server.address).await;
         assert_eq!(other.status(), 200, "{place:?}: a stream of another caller");
         assert!(other.whole);
@@ -50,7 +50,7 @@ async fn streams_of_one_caller_leave_the_database_to_the_others() {
 
 // attack 52, contract E9.4
 #[tokio::test]
-async fn a_stream_ends_at_its_timeout_however_steadily_it_is_read() {
+async fn a_stream_ends_at_its_timeout_even_if_the_client_reads() {
     for place in PLACES {
         let database = database(place).await;
         let mut setup = Setup::new(MANIFEST).pool(2);
@@ -74,7 +74,7 @@ async fn a_stream_ends_at_its_timeout_however_steadily_it_is_read() {
 
 // attack 52, contract E9.5
 #[tokio::test]
-async fn a_reader_that_takes_a_little_now_and_then_is_cut_off() {
+async fn a_slow_client_is_disconnected() {
     for place in PLACES {
         let database = database(place).await;
         let mut setup = Setup::new(MANIFEST).pool(2);
@@ -83,8 +83,8 @@ async fn a_reader_that_takes_a_little_now_and_then_is_cut_off() {
         let mut wire = Wire::narrow(server.address).await;
         wire.request(&post(LIST, ALL)).await;
         assert_eq!(wire.head().await.map(|head| head.status), Some(200));
-        // Twenty bytes at a time, about 200 a second: it never stops for two seconds, and never gets anywhere.
-        until("it is cut off", async || {
+        // 20 bytes at a time, about 200 a second: never idle for two seconds, but too slow.
+        until("the server disconnects the client", async || {
             tokio::time::sleep(Duration::from_millis(90)).await;
             wire.take(20).await.is_none() || server.metrics_text().contains("peristyle_budget_used{budget=\"streams\"} 0")
         })
@@ -95,7 +95,7 @@ async fn a_reader_that_takes_a_little_now_and_then_is_cut_off() {
 
 // contract E9.4
 #[tokio::test]
-async fn many_streams_that_are_read_are_answered_in_turn() {
+async fn parallel_streams_wait_for_their_turn_and_complete() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).pool(4).serve(&database).await;

@@ -1,4 +1,4 @@
-//! Time limits: statements that run too long, clients that go away, pools that are empty.
+//! Timeouts of statements, cancellation by disconnected clients, and exhausted pools.
 
 use std::time::{Duration, Instant};
 
@@ -23,9 +23,9 @@ const LONG: &str = "[resource.shop.text.fields]\nid = { type = \"int\", key = tr
 
 // contract E2.7, trap 20, trap 11
 #[tokio::test]
-async fn one_row_that_takes_too_long_is_cancelled_too() {
+async fn the_statement_timeout_also_interrupts_a_single_row() {
     for place in PLACES {
-        // PostgreSQL looks up from a comparison at its end, which is soon enough for one, and we do not wait for it.
+        // PostgreSQL checks for a cancel only after a comparison, so one comparison is enough there.
         let (body, words, comparisons) = match place {
             Place::Postgres => ("repeat('a', 100000)", "text[]", 1),
             Place::Sqlite => ("replace(hex(zeroblob(50000)), '0', 'a')", "text", 12),
@@ -37,17 +37,17 @@ async fn one_row_that_takes_too_long_is_cancelled_too() {
         let mut setup = Setup::new(LONG).pool(1);
         setup.database.timeout = Duration::from_millis(200);
         let server = setup.serve(&database).await;
-        // Every place of the text is compared with nearly all of the pattern.
+        // Each position of the string is compared with nearly the whole pattern.
         let pattern = format!("%{}b", "a".repeat(50_000));
         let asked = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); comparisons]}}}).to_string();
         let started = Instant::now();
         server.post("/api/shop/texts/list", asked).await.problem(504);
         assert!(started.elapsed() < Duration::from_secs(15), "{place:?} {:?}", started.elapsed());
-        // The connection, the only one, is free again.
+        // The only connection is free again.
         let first = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
         until("the connection is free", async || server.post("/api/shop/texts/list", first).await.status() == 200).await;
         if place == Place::Postgres {
-            until("the statement is over", async || database.sessions("state <> 'idle'").await == 0).await;
+            until("the statement ends", async || database.sessions("state <> 'idle'").await == 0).await;
         }
     }
 }
@@ -85,7 +85,7 @@ const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
 
 // contract E2.7, trap 20
 #[tokio::test]
-async fn a_statement_that_runs_too_long_is_cancelled_and_answers_504() {
+async fn a_statement_past_its_timeout_is_cancelled_and_answers_504() {
     for place in PLACES {
         let database = database(place).await;
         let server = serve(&database, Duration::from_millis(200)).await;
@@ -97,14 +97,14 @@ async fn a_statement_that_runs_too_long_is_cancelled_and_answers_504() {
             if place == Place::Postgres {
                 until("the statement is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
             }
-            // The only connection there is serves again.
+            // The only connection is free again.
             until("the server answers", async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
         }
     }
 }
 
-/// Starts each statement, hangs up, and expects the only connection to be free again long before the statement would end.
-async fn hang_up(place: Place, running: impl AsyncFn(&Database, &Server) -> bool) {
+/// Starts each statement, disconnects, and checks that the only connection is free long before the statement would end.
+async fn check_disconnect(place: Place, running: impl AsyncFn(&Database, &Server) -> bool) {
     let database = database(place).await;
     let server = serve(&database, Duration::from_secs(60)).await;
     for (path, body) in NAPS {
@@ -122,14 +122,14 @@ async fn hang_up(place: Place, running: impl AsyncFn(&Database, &Server) -> bool
 
 // contract E4.4, trap 20
 #[tokio::test]
-async fn a_client_that_goes_away_takes_its_statement_with_it_on_postgres() {
-    hang_up(Place::Postgres, async |database, _| database.sessions("state = 'active' AND query LIKE '%naps%'").await == 1).await;
+async fn a_disconnected_client_cancels_its_statement_on_postgres() {
+    check_disconnect(Place::Postgres, async |database, _| database.sessions("state = 'active' AND query LIKE '%naps%'").await == 1).await;
 }
 
 // contract E4.4, trap 20
 #[tokio::test]
-async fn a_client_that_goes_away_takes_the_total_of_its_page_with_it() {
-    // More rows than are answered in one piece, the first ones at once.
+async fn a_disconnected_client_cancels_the_total_of_its_page() {
+    // More rows than one chunk; only the total is slow.
     let script = "CREATE VIEW dozes AS SELECT n AS id FROM generate_series(1, 3000::bigint) n WHERE n < 2000 OR pg_sleep(60) IS NOT NULL";
     let database = Database::with(Place::Postgres, script).await;
     let mut setup = Setup::new("[resource.shop.doze.fields]\nid = { type = \"bigint\", key = true }\n").pool(1);
@@ -139,15 +139,15 @@ async fn a_client_that_goes_away_takes_the_total_of_its_page_with_it() {
     until("the total is counted", async || database.sessions("state = 'active' AND query LIKE '%count(*) FROM \"dozes\"%'").await == 1)
         .await;
     drop(wire);
-    let waited = until("it is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
+    let waited = until("the total is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
     assert!(waited < Duration::from_secs(10), "{waited:?}");
 }
 
 // contract E4.4, trap 20
 #[tokio::test]
-async fn a_client_that_goes_away_takes_its_statement_with_it_on_sqlite() {
-    // The only connection is taken when nobody else gets one.
-    hang_up(Place::Sqlite, async |_, server| {
+async fn a_disconnected_client_cancels_its_statement_on_sqlite() {
+    // The statement runs if another request gets no connection.
+    check_disconnect(Place::Sqlite, async |_, server| {
         tokio::time::timeout(Duration::from_millis(300), server.post("/api/shop/rows/list", ONE)).await.is_err()
     })
     .await;
@@ -155,14 +155,14 @@ async fn a_client_that_goes_away_takes_its_statement_with_it_on_sqlite() {
 
 // contract E5.5
 #[tokio::test]
-async fn a_request_whose_client_goes_away_is_in_flight_no_more() {
+async fn a_disconnected_client_does_not_count_as_in_flight() {
     let database = database(Place::Sqlite).await;
     let server = serve(&database, Duration::from_secs(60)).await;
     let in_flight = |count: u32| server.metrics.text().contains(&format!("peristyle_requests_in_flight {count}\n"));
     let wire = post(NAPS[1].0, NAPS[1].1).start(server.address).await;
     until("the request is in flight", async || in_flight(1)).await;
     drop(wire);
-    until("it no longer is", async || in_flight(0)).await;
+    until("the request is no longer in flight", async || in_flight(0)).await;
 }
 
 // contract E2.6
@@ -171,7 +171,7 @@ async fn a_pool_without_a_free_connection_is_503_with_retry_after() {
     for place in PLACES {
         let database = database(place).await;
         let server = serve(&database, Duration::from_millis(500)).await;
-        // A reader that does not read holds the only connection.
+        // A client that does not read its answer holds the only connection.
         let mut holder = Wire::narrow(server.address).await;
         holder.request(&post("/api/shop/rows/list", "{}")).await;
         assert_eq!(holder.head().await.expect("a head").status, 200, "{place:?}");
@@ -183,7 +183,6 @@ async fn a_pool_without_a_free_connection_is_503_with_retry_after() {
             assert!(answer.header("retry-after").is_some(), "{place:?}");
         }
         assert_eq!(server.get("/health").await.status(), 200);
-        // The database answers, it is only busy: the server is not to be taken out of service for that.
         drop(holder);
         until("the connection is free", async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
     }

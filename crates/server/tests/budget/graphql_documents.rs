@@ -1,4 +1,4 @@
-//! GraphQL documents that are cheap to send and dear to validate.
+//! GraphQL documents that are cheap to send and expensive to validate.
 
 use std::time::{Duration, Instant};
 
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use crate::support::{Place, Setup, get, post};
 use crate::{MANIFEST, database};
 
-/// Eight hundred and fifty operations that spread one wide fragment: each passes the limits of one operation.
-fn wide() -> String {
+/// 850 operations that spread one wide fragment. Each is within the limits of one operation.
+fn wide_document() -> String {
     let fragment = format!("fragment f on ShopItem {{ {} }}", "id ".repeat(1_900));
     (0..850).fold(fragment, |text, index| format!("{text} query q{index}{{shopFindItem{{...f}}}}"))
 }
 
 // attack 56, contract G3.6, contract E9.11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_operations_of_one_document_cost_no_more_than_one() {
+async fn a_document_with_many_operations_does_not_block_the_server() {
     let database = database(Place::Sqlite).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
-    let document = wide();
+    let document = wide_document();
     assert!(document.len() < 64 * 1024, "{}", document.len());
     let batch: Vec<Value> = (0..10).map(|_| json!({ "query": document, "operationName": "q7" })).collect();
     let batch = Value::Array(batch).to_string();
@@ -44,11 +44,11 @@ async fn many_operations_of_one_document_cost_no_more_than_one() {
 
 // attack 56, contract E9.11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_that_are_validated_keep_nobody_from_an_answer() {
+async fn validation_of_many_documents_does_not_delay_other_requests() {
     let database = database(Place::Sqlite).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     let address = server.address;
-    // Each is new to the server, is as wide as one may be, and has twenty faults and more.
+    // Each document is new, has the maximum width, and has more than twenty faults.
     let document = |number: usize| format!("query q{number} {{ shopFindItem {{ {} }} }}", "no no1 no2 id ".repeat(490));
     let attacks: Vec<_> = (0..64)
         .map(|number| {
@@ -70,7 +70,7 @@ async fn documents_that_are_validated_keep_nobody_from_an_answer() {
 
 // contract G3.6
 #[tokio::test]
-async fn an_operation_that_is_not_asked_for_is_not_validated() {
+async fn only_the_requested_operation_of_a_document_is_validated() {
     let database = database(Place::Sqlite).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     let document =
