@@ -1,7 +1,7 @@
 //! PostgreSQL databases that do not keep their texts as UTF8.
 
 use crate::program::Folder;
-use crate::support::database::{address, cluster, connect};
+use crate::support::database::{cluster, connect, dsn};
 use crate::support::{Database, Place};
 
 const SCRIPT: &str = "CREATE TABLE customers (id bigint PRIMARY KEY, name text NOT NULL);
@@ -17,7 +17,7 @@ async fn a_database_whose_encoding_is_not_utf8_is_refused_by_every_command() {
         let name = format!("encoding_{}_{}", encoding.to_ascii_lowercase(), std::process::id());
         let create = format!("CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
         admin.batch_execute(&create).await.expect("a database");
-        let url = address(&name);
+        let url = dsn(&name);
         connect(&url).await.batch_execute(SCRIPT).await.expect("tables");
         folder.write("statement.json", "{}");
         let mut refusals = Vec::new();

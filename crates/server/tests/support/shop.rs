@@ -1,4 +1,4 @@
-//! A small shop with one field of every type, a resource of every shape of key, and one behind a permission.
+//! A small shop: fields of each type, resources with each kind of key, and one with a permission.
 
 use super::{Database, Place, Server, Setup};
 
@@ -91,7 +91,7 @@ CREATE INDEX plans_of_customer ON secret_plans (customer_id);
 INSERT INTO secret_plans VALUES (1, 1, 'move the moon'), (2, 3, 'paint it');
 "#;
 
-/// The shop's tables and rows as one of the databases wants them.
+/// The script that creates the shop in PostgreSQL or SQLite.
 pub fn script(place: Place) -> String {
     let words: [(&str, &str, &str); 13] = [
         ("{decimal}", "numeric(12,2)", "TEXT"),
@@ -118,7 +118,7 @@ pub async fn database(place: Place) -> Database {
     Database::with(place, &script(place)).await
 }
 
-/// The shop, open to everybody.
+/// A server with the shop and a fresh database.
 pub async fn open(place: Place) -> (Server, Database) {
     let database = database(place).await;
     (Setup::new(MANIFEST).serve(&database).await, database)
