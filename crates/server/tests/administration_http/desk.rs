@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use store::hub_records::Bind;
 use uuid::Uuid;
 
-use crate::test_hub::{CLIENT, PASSWORD, TestHub, basic, bearer, posted};
 use crate::support::{Place, Request, Response, post};
+use crate::test_hub::{CLIENT, PASSWORD, TestHub, basic, bearer, posted};
 
 pub(crate) struct Desk {
     pub(crate) stage: TestHub,

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::desk::{Desk, text};
-use crate::test_hub::{PASSWORD, cookie, posted};
 use crate::support::{PLACES, Place, Request, until};
+use crate::test_hub::{PASSWORD, cookie, posted};
 
 const KEEPER: [&str; 10] = [
     "iam.account.get",

@@ -9,7 +9,7 @@ mod escalation;
 mod faults;
 mod operations;
 mod permission;
-#[path = "../hub/test_hub.rs"]
-mod test_hub;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../hub/test_hub.rs"]
+mod test_hub;

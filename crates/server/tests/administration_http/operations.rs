@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, signed_in, text};
-use crate::test_hub::{CLIENT, PASSWORD, basic, cookie, error, posted};
 use crate::support::{PLACES, Place, get, post};
+use crate::test_hub::{CLIENT, PASSWORD, basic, cookie, error, posted};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_lives_from_its_making_to_its_end_over_rest() {

@@ -11,9 +11,9 @@ use serde_json::json;
 use store::hub_records::Bind;
 use store::hub_records::account_changes;
 
-use crate::fixture::{FeedReader, FeedEvent, revoke, feed_request, remove_roles, update_account};
-use crate::test_hub::{CLIENT, ISSUER, TestHub, basic, bearer, error, now, part, password_form, setup};
+use crate::fixture::{FeedEvent, FeedReader, feed_request, remove_roles, revoke, update_account};
 use crate::support::{PLACES, Place, Request, get, post, until};
+use crate::test_hub::{CLIENT, ISSUER, TestHub, basic, bearer, error, now, part, password_form, setup};
 
 async fn deactivate_client(hub: &TestHub, id: &str) {
     let mut client = store::hub_records::clients::by_id(&hub.records, id).await.unwrap().unwrap();
@@ -70,7 +70,10 @@ async fn a_change_is_sent_at_once_as_a_token_for_one_client() {
         let key = keys.find(token.key_id()).expect("a published key");
         let expected = Expectation { issuer: ISSUER, audiences: &[CLIENT], now: now(), end: End::Issuers };
         let event = token.verify_security_event(key, &expected).unwrap().into_claims();
-        assert_eq!((event.sequence, event.happening, event.subject), (feed_event.id, ChangeKind::ClaimsChange, Subject::Account(hub.account)));
+        assert_eq!(
+            (event.sequence, event.happening, event.subject),
+            (feed_event.id, ChangeKind::ClaimsChange, Subject::Account(hub.account))
+        );
         let other = Expectation { audiences: &["other", ISSUER], ..expected };
         assert!(token.verify_security_event(key, &other).is_err());
         // The token of a change is no access token.

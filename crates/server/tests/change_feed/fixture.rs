@@ -13,10 +13,10 @@ use store::hub_records::rights::{self, Concerned};
 use uuid::Uuid;
 
 use crate::pair::{self, NOTES};
-use crate::test_hub::{TestHub, basic, now};
 use crate::support::http::{Chunk, Wire};
 use crate::support::proxy::Proxy;
 use crate::support::{DEADLINE, Database, Place, Request, Server, get, until};
+use crate::test_hub::{TestHub, basic, now};
 
 /// One event of the feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use crate::fake_feed::{FakeFeed, send_event};
 use crate::pair::{self, NOTES, post_with_token};
-use crate::test_hub::{CLIENT, ISSUER, TestHub, now, private_key};
 use crate::support::{Database, Place, Server, until};
+use crate::test_hub::{CLIENT, ISSUER, TestHub, now, private_key};
 
 fn revoked(sequence: i64, account: Uuid) -> AccountChange {
     AccountChange { sequence, happening: ChangeKind::SessionRevoked, subject: Subject::Account(account), at: now() }

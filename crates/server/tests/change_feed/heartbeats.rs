@@ -2,12 +2,12 @@
 
 use identity::client::GrantType;
 
-use crate::fixture::{FeedReader, feed_request, update_account};
 use crate::fake_feed::{FakeFeed, send_event};
+use crate::fixture::{FeedReader, feed_request, update_account};
 use crate::pair::{self, NOTES, post_refresh_token, post_with_token};
-use crate::test_hub::{CLIENT, TestHub};
 use crate::support::http::Chunk;
 use crate::support::{Place, until, variable};
+use crate::test_hub::{CLIENT, TestHub};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_without_changes_sends_heartbeats() {

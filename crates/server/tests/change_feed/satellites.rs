@@ -3,11 +3,11 @@
 use identity::revocation::Revocation;
 use serde_json::Value;
 
-use crate::fixture::{HubWithSatellites, revoke, remove_roles, update_account};
+use crate::fixture::{HubWithSatellites, remove_roles, revoke, update_account};
 use crate::pair::{NOTES, post_with_token};
-use crate::test_hub::{TestHub, setup, verifier};
 use crate::support::proxy::ProxyMode;
 use crate::support::{PLACES, Place, until};
+use crate::test_hub::{TestHub, setup, verifier};
 
 /// Adds an account with a token that each satellite has cached.
 async fn cached_account(fixture: &HubWithSatellites, name: &str) -> (uuid::Uuid, Value) {
@@ -87,7 +87,9 @@ async fn no_change_is_lost_when_the_hub_restarts() {
     fixture.wait_for_feed().await;
     let (ana, token) = cached_account(&fixture, "ana").await;
     let HubWithSatellites { hub: TestHub { server, records, database, .. }, proxy, satellites, databases: _kept } = fixture;
-    let answers = async || [post_with_token(&satellites[0], NOTES, &token).await.status(), post_with_token(&satellites[1], NOTES, &token).await.status()];
+    let answers = async || {
+        [post_with_token(&satellites[0], NOTES, &token).await.status(), post_with_token(&satellites[1], NOTES, &token).await.status()]
+    };
     server.stop().await;
     proxy.set(ProxyMode::Disconnect);
     // A command can change accounts while no hub runs.

@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use crate::test_hub::{CLIENT, PASSWORD, TestHub, basic, error, now, part, posted, signed};
 use crate::support::{PLACES, Place, get, post};
+use crate::test_hub::{CLIENT, PASSWORD, TestHub, basic, error, now, part, posted, signed};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_token_gets_401() {

@@ -5,8 +5,10 @@ use peristyle::chance;
 use serde_json::{Value, json};
 use store::hub_records::apps::{Access, App};
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, cookie, error, now, parameter, password_form, posted, verifier};
 use crate::support::{PLACES, Place, Request, get};
+use crate::test_hub::{
+    CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, cookie, error, now, parameter, password_form, posted, verifier,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_goes_from_authorize_through_sign_in_to_the_client() {

@@ -1,7 +1,7 @@
 //! The pages of the hub in a browser: sign-in, session cookie, logout, passwords.
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, bearer, cookie, error, posted, verifier};
 use crate::support::{PLACES, Place, get};
+use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, bearer, cookie, error, posted, verifier};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sign_in_page_is_one_form_and_shows_it_again_after_a_failure() {

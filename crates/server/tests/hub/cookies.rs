@@ -1,7 +1,7 @@
 //! The session cookie under HTTPS: a second cookie has the prefix `__Host-`, which no neighbouring host can set.
 
-use crate::test_hub::{PASSWORD, TestHub, authorize, posted, setup, verifier};
 use crate::support::{PLACES, Place, Request, Response, get};
+use crate::test_hub::{PASSWORD, TestHub, authorize, posted, setup, verifier};
 
 const ISSUER: &str = "https://hub.example";
 
@@ -79,7 +79,9 @@ async fn a_logout_clears_both_cookies() {
         let request = posted(path, pairs).header("origin", ISSUER).header("cookie", &format!("{plain}; {prefixed}"));
         let answer = hub.send(&request).await;
         assert_eq!(cookie_pair(&answer), ("hub_session=".to_owned(), "__Host-hub_session=".to_owned()), "{path}");
-        assert!(set_cookies(&answer).iter().all(|text| text.contains("; Max-Age=0") && text.contains("; Secure") && text.contains("; Path=/")));
+        assert!(
+            set_cookies(&answer).iter().all(|text| text.contains("; Max-Age=0") && text.contains("; Secure") && text.contains("; Path=/"))
+        );
         assert_eq!(hub.send(&get("/").header("cookie", &prefixed)).await.status(), 303, "the session has ended");
     }
 }

@@ -5,8 +5,10 @@ use identity::client::GrantType;
 use identity::pkce::Verifier;
 use serde_json::json;
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, basic, bearer, error, part, password_form, posted, redemption, refresh_form, verifier};
 use crate::support::{PLACES, Request, get, post};
+use crate::test_hub::{
+    CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, basic, bearer, error, part, password_form, posted, redemption, refresh_form, verifier,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_code_is_redeemed_once_and_a_second_use_revokes_its_family() {

@@ -2,8 +2,8 @@
 
 use store::hub_records::Bind;
 
-use crate::test_hub::{CLIENT, TestHub, basic, error, now, posted, refresh_form, setup};
 use crate::support::PLACES;
+use crate::test_hub::{CLIENT, TestHub, basic, error, now, posted, refresh_form, setup};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_family_expires_after_ninety_days() {
@@ -63,7 +63,11 @@ async fn an_outage_extends_the_grace_period() {
         let between = [Bind::timestamp(now().plus(-1_000)), Bind::timestamp(now().plus(-10))];
         hub.records.run(outage, &between).await.unwrap();
         set_used_ago(&hub, 1_005).await;
-        assert_eq!(hub.token(&refresh_form(&first)).await.good()["refresh_token"], second["refresh_token"], "the outage extends the grace period");
+        assert_eq!(
+            hub.token(&refresh_form(&first)).await.good()["refresh_token"],
+            second["refresh_token"],
+            "the outage extends the grace period"
+        );
         set_used_ago(&hub, 1_100).await;
         assert_eq!(error(&hub.token(&refresh_form(&first)).await, 400), "invalid_grant", "the grace period ended before the outage");
     }

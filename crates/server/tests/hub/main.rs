@@ -14,9 +14,9 @@ mod races;
 mod requests;
 mod resources;
 mod revocation;
-#[allow(dead_code)]
-mod test_hub;
 #[path = "../support/mod.rs"]
 mod support;
+#[allow(dead_code)]
+mod test_hub;
 mod throttling;
 mod timeouts;

@@ -1,7 +1,9 @@
 //! The endpoints for metadata, key set, revocation, introspection and userinfo.
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, bearer, cookie, error, parameter, part, password_form, posted, verifier};
 use crate::support::{PLACES, Place, Request, get};
+use crate::test_hub::{
+    CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, bearer, cookie, error, parameter, part, password_form, posted, verifier,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metadata_lists_the_endpoints_and_the_key_set_holds_the_signing_key() {

@@ -1,7 +1,7 @@
 //! What OpenID Connect Core requires of the authorize endpoint.
 
-use crate::test_hub::{ISSUER, REDIRECT, TestHub, authorize, error, parameter, posted, verifier};
 use crate::support::{PLACES, Place, Request, get, post};
+use crate::test_hub::{ISSUER, REDIRECT, TestHub, authorize, error, parameter, posted, verifier};
 
 /// The same request as a form.
 fn as_post(url: &str) -> Request {

@@ -2,9 +2,9 @@
 
 use store::hub_records::Bind;
 
-use crate::test_hub::{PASSWORD, TestHub, authorize, posted, setup, verifier};
-use crate::support::proxy::{ProxyMode, Proxy};
+use crate::support::proxy::{Proxy, ProxyMode};
 use crate::support::{PLACES, Place, Response, Server, get};
+use crate::test_hub::{PASSWORD, TestHub, authorize, posted, setup, verifier};
 
 /// The `Accept` header of a browser that opens a URL.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8";

@@ -4,8 +4,8 @@ use identity::password::{Password, PasswordHash};
 use identity::revocation::Revocation;
 use store::hub_records::{Records, Transaction};
 
-use crate::test_hub::{PASSWORD, TestHub, bearer, error, now, password_form, posted};
 use crate::support::{Place, Request, Response, get};
+use crate::test_hub::{PASSWORD, TestHub, bearer, error, now, password_form, posted};
 
 const NEW_PASSWORD: &str = "the administrator's";
 

@@ -2,8 +2,10 @@
 
 use identity::client::GrantType;
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, error, parameter, password_form, posted, redemption, verifier};
 use crate::support::{PLACES, Place, Request, get};
+use crate::test_hub::{
+    CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, error, parameter, password_form, posted, redemption, verifier,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn authorize_redirects_only_to_the_registered_redirect_uri() {

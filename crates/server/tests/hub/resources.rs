@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::test_hub::{TestHub, bearer};
 use crate::support::{PLACES, Request, get, post};
+use crate::test_hub::{TestHub, bearer};
 
 async fn bearer_of(hub: &TestHub, name: &str) -> String {
     bearer(&hub.tokens_of(name).await["access_token"])

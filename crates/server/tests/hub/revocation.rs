@@ -4,8 +4,10 @@ use identity::client::GrantType;
 use serde_json::{Value, json};
 use store::hub_records::Bind;
 
-use crate::test_hub::{CLIENT, ISSUER, PASSWORD, TestHub, authorize, basic, cookie, error, part, posted, redemption, refresh_form, verifier};
 use crate::support::{PLACES, Place, Request, get, post};
+use crate::test_hub::{
+    CLIENT, ISSUER, PASSWORD, TestHub, authorize, basic, cookie, error, part, posted, redemption, refresh_form, verifier,
+};
 
 /// Signs in and redeems a code; returns the cookie and the tokens.
 async fn sign_in_and_redeem(hub: &TestHub) -> (String, Value) {
@@ -84,10 +86,7 @@ async fn only_the_owner_can_end_a_session() {
         for body in [[("action", "end"), ("session", "x")], [("action", "fly"), ("session", "")]] {
             assert_eq!(hub.send(&posted("/", &body).header("cookie", &eve)).await.status(), 400);
         }
-        assert_eq!(
-            hub.send(&posted("/", &[("action", "everywhere")]).header("cookie", &eve).header("origin", "null")).await.status(),
-            403
-        );
+        assert_eq!(hub.send(&posted("/", &[("action", "everywhere")]).header("cookie", &eve).header("origin", "null")).await.status(), 403);
         assert!(is_signed_in(&hub, &eve).await);
     }
 }

@@ -2,8 +2,8 @@
 
 use futures_util::future::join_all;
 
-use crate::test_hub::{TestHub, password_form};
 use crate::support::PLACES;
+use crate::test_hub::{TestHub, password_form};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn correct_passwords_in_between_allow_no_more_wrong_attempts() {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use store::Prepare;
 
-use crate::test_hub::{TestHub, error, password_form, setup};
 use crate::support::Place;
+use crate::test_hub::{TestHub, error, password_form, setup};
 
 // contract E2.7
 #[tokio::test(flavor = "multi_thread")]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use peristyle::metrics::Metrics;
 
 use crate::embed;
-use crate::fake_hub::{GRAPHQL, FakeHub, FakeAnswer, account_answer};
-use crate::pair::{NOTES, post_with_token, database, get_with_token, settings, setup};
-use crate::test_hub::{self, TestHub};
+use crate::fake_hub::{FakeAnswer, FakeHub, GRAPHQL, account_answer};
+use crate::pair::{NOTES, database, get_with_token, post_with_token, settings, setup};
 use crate::support::{Database, Place, Server, Setup, get};
+use crate::test_hub::{self, TestHub};
 
 async fn serve(setup: &Setup, database: &Database) -> Server {
     let (service, config) = setup.boot(&database.url).await.unwrap_or_else(|error| panic!("{error}"));

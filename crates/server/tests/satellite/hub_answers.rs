@@ -8,10 +8,10 @@ use identity::timestamp::Timestamp;
 use identity::token::{AccessClaims, Claims, Common, sign};
 use serde_json::{Value, json};
 
-use crate::fake_hub::{GRAPHQL, KEYS, FakeHub, FakeAnswer, TOKEN, other_key, account_answer};
-use crate::pair::{NOTES, OPEN, post_with_token, start_login, database, get_with_token, settings, setup};
-use crate::test_hub::{error, now, parameter};
+use crate::fake_hub::{FakeAnswer, FakeHub, GRAPHQL, KEYS, TOKEN, account_answer, other_key};
+use crate::pair::{NOTES, OPEN, database, get_with_token, post_with_token, settings, setup, start_login};
 use crate::support::{Database, Server, Setup, post, until};
+use crate::test_hub::{error, now, parameter};
 
 async fn satellite_of(hub: &FakeHub) -> (Server, Database) {
     serve(&setup(settings(hub.address, "secret"))).await
@@ -172,10 +172,7 @@ async fn an_invalid_token_gets_401_everywhere() {
         ("no signature", format!("{}.{}.", parts[0], parts[1])),
         ("a symmetric algorithm", headed(json!({ "alg": "HS256", "typ": "at+jwt", "kid": kid }))),
         ("a key of its own", headed(json!({ "alg": "RS256", "typ": "at+jwt", "kid": "k", "jwk": other_key().public().to_jwk() }))),
-        (
-            "a key elsewhere",
-            headed(json!({ "alg": "RS256", "typ": "at+jwt", "kid": "k", "jku": format!("http://{}{KEYS}", hub.address) })),
-        ),
+        ("a key elsewhere", headed(json!({ "alg": "RS256", "typ": "at+jwt", "kid": "k", "jku": format!("http://{}{KEYS}", hub.address) }))),
         ("a path for a key", headed(json!({ "alg": "RS256", "typ": "at+jwt", "kid": "../../etc/passwd" }))),
         ("a long key", headed(json!({ "alg": "RS256", "typ": "at+jwt", "kid": "k".repeat(3000) }))),
         ("a list for a key", headed(json!({ "alg": "RS256", "typ": "at+jwt", "kid": [kid] }))),

@@ -5,8 +5,8 @@ use peristyle::config::Binding;
 use serde_json::json;
 
 use crate::pair::{NOTES, Pair, get_with_token, post_refresh_token, start_login};
-use crate::test_hub::{CLIENT, ISSUER, REDIRECT, cookie, error, parameter};
 use crate::support::{Request, get, post};
+use crate::test_hub::{CLIENT, ISSUER, REDIRECT, cookie, error, parameter};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_app_signs_in_through_its_satellite_and_queries_with_the_token() {
@@ -203,8 +203,7 @@ async fn a_refresh_token_is_rotated_and_revoked_at_logout() {
     let location = redirected.header("location").unwrap();
     let body = json!({ "code": parameter(location, "code"), "state": parameter(location, "state") }).to_string();
     let tokens = pair.satellite.send(&post("/auth/callback", body)).await.good();
-    let post_token =
-        async |path: &str, token: &serde_json::Value| pair.satellite.send(&post_refresh_token(path, token)).await;
+    let post_token = async |path: &str, token: &serde_json::Value| pair.satellite.send(&post_refresh_token(path, token)).await;
     let answer = post_token("/auth/refresh", &tokens["refresh_token"]).await;
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let next = answer.good();

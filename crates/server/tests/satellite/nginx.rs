@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::fake_hub::{FakeHub, FakeAnswer};
+use crate::fake_hub::{FakeAnswer, FakeHub};
 use crate::pair::Pair;
 use crate::support::{Request, get, until};
 

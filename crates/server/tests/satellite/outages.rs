@@ -5,9 +5,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
 use crate::pair::{NOTES, Pair, post_refresh_token};
-use crate::test_hub::{CLIENT, basic, password_form, posted};
 use crate::support::proxy::ProxyMode;
 use crate::support::until;
+use crate::test_hub::{CLIENT, basic, password_form, posted};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cached_accounts_bridge_an_outage_of_the_hub() {
@@ -22,8 +22,7 @@ async fn cached_accounts_bridge_an_outage_of_the_hub() {
         let away = pair.post_with_token(NOTES, &unknown["access_token"]).await;
         assert!(away.header("retry-after").is_some() && away.header("www-authenticate").is_none(), "{mode:?}");
         assert_eq!(away.problem(503)["code"], "IDENTITY_UNAVAILABLE");
-        let refresh =
-            post_refresh_token("/auth/refresh", &known["refresh_token"]).send(pair.satellite.address).await;
+        let refresh = post_refresh_token("/auth/refresh", &known["refresh_token"]).send(pair.satellite.address).await;
         assert_eq!((refresh.status(), refresh.header("retry-after").is_some()), (503, true));
         // A login can start without the hub.
         assert_eq!(pair.satellite.get("/auth/login").await.status(), 302);

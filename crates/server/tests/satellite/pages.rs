@@ -3,9 +3,9 @@
 use std::net::TcpListener;
 
 use crate::pair::Pair;
-use crate::test_hub::{REDIRECT, error};
 use crate::support::proxy::ProxyMode;
 use crate::support::{Response, get, until};
+use crate::test_hub::{REDIRECT, error};
 
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 

@@ -8,9 +8,9 @@ use identity::client::{ClientId, Redirect};
 use peristyle::config::{Binding, ClientPassword, SatelliteSettings};
 use serde_json::{Value, json};
 
-use crate::test_hub::{CLIENT, ISSUER, REDIRECT, TestHub, cookie, key_file, parameter};
 use crate::support::proxy::Proxy;
 use crate::support::{Database, Place, Request, Response, Server, Setup, get, post};
+use crate::test_hub::{CLIENT, ISSUER, REDIRECT, TestHub, cookie, key_file, parameter};
 
 pub const MANIFEST: &str = "
 [resource.shop.note]

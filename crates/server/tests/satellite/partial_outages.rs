@@ -5,8 +5,8 @@ use std::time::Duration;
 use identity::token::sign;
 use serde_json::Value;
 
-use crate::fake_hub::{GRAPHQL, KEYS, FakeHub, FakeAnswer, other_key};
-use crate::pair::{NOTES, OPEN, post_with_token, database, settings, setup};
+use crate::fake_hub::{FakeAnswer, FakeHub, GRAPHQL, KEYS, other_key};
+use crate::pair::{NOTES, OPEN, database, post_with_token, settings, setup};
 use crate::support::until;
 
 const EVENTS: &str = "/events";

@@ -4,9 +4,9 @@ use futures_util::{StreamExt, stream};
 use serde_json::json;
 
 use crate::pair::{Pair, post_refresh_token, settings, setup};
-use crate::test_hub::error;
-use crate::support::proxy::{ProxyMode, Proxy};
+use crate::support::proxy::{Proxy, ProxyMode};
 use crate::support::{Request, Response, Server, get, until, variable};
+use crate::test_hub::error;
 
 /// The refused tokens that one client address may send in a minute.
 const MAX_REFUSED: usize = 300;

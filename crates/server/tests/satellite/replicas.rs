@@ -3,9 +3,9 @@
 use std::net::TcpListener;
 
 use crate::pair::{NOTES, Pair, post_refresh_token, post_with_token, settings, setup, start_login};
-use crate::test_hub::error;
-use crate::support::proxy::{ProxyMode, Proxy};
+use crate::support::proxy::{Proxy, ProxyMode};
 use crate::support::{Server, until, variable};
+use crate::test_hub::error;
 
 fn redis() -> String {
     variable("PERISTYLE_TEST_REDIS")

@@ -24,7 +24,12 @@ async fn permissions_come_from_the_hub_account_and_not_from_the_scope() {
     // A scope with the name of a permission.
     let scoped = pair
         .hub
-        .token(&[("grant_type", "password"), ("username", "ada"), ("password", crate::test_hub::PASSWORD), ("scope", "satellite.ledger.get")])
+        .token(&[
+            ("grant_type", "password"),
+            ("username", "ada"),
+            ("password", crate::test_hub::PASSWORD),
+            ("scope", "satellite.ledger.get"),
+        ])
         .await
         .good();
     assert_eq!(pair.post_with_token("/api/shop/ledgers/list", &scoped["access_token"]).await.status(), 403);
@@ -81,7 +86,8 @@ async fn verify_answers_the_account_in_headers() {
     let tokens = pair.login().await;
     let token = &tokens["access_token"];
     for base in ["/auth", "/api/auth"] {
-        let good = get_with_token(&pair.satellite, &format!("{base}/verify?permission=other.thing.get&permission=shop.note.get"), token).await;
+        let good =
+            get_with_token(&pair.satellite, &format!("{base}/verify?permission=other.thing.get&permission=shop.note.get"), token).await;
         assert_eq!(good.status(), 200, "{}", good.text());
         assert_eq!(good.header("x-account-id"), Some(pair.hub.account.to_string().as_str()));
         assert_eq!((good.header("x-account-username"), good.header("x-account-email")), (Some("ada"), Some("ada@example.com")));
