@@ -24,7 +24,7 @@ fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Paths and texts of all files in a folder whose names have this end.
+/// Paths and texts of all files in a folder with this ending.
 fn files(folder: &str, end: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open = vec![root().join(folder)];

@@ -76,10 +76,10 @@ async fn only_the_requested_operation_of_a_document_is_validated() {
     let document =
         "query Good { shopFindItem { ...f } } query Bad { nothing { ...g } } fragment f on ShopItem { id } fragment g on Nothing { x }";
     for _ in 0..2 {
-        let asked = |name: &str| json!({ "query": document, "operationName": name }).to_string();
-        let good = server.post("/graphql", asked("Good")).await.good();
+        let request_body = |name: &str| json!({ "query": document, "operationName": name }).to_string();
+        let good = server.post("/graphql", request_body("Good")).await.good();
         assert_eq!(good["data"]["shopFindItem"]["id"], 1);
-        let bad = server.post("/graphql", asked("Bad")).await.json();
+        let bad = server.post("/graphql", request_body("Bad")).await.json();
         assert_eq!(bad["errors"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{bad}");
         let neither = server.post("/graphql", json!({ "query": document }).to_string()).await.json();
         assert_eq!(neither["errors"][0]["extensions"]["code"], "OPERATION_RESOLUTION_FAILURE", "{neither}");

@@ -129,22 +129,22 @@ async fn a_client_gets_only_changes_of_accounts_that_hold_its_grants() {
     // contract I37.4
     let hub = TestHub::start(Place::Sqlite).await;
     let secret = hub.add_client("other", &GrantType::ALL, None).await;
-    let stranger = hub.add_account("bo", &[]).await;
+    let other_account = hub.add_account("bo", &[]).await;
     hub.tokens().await;
     let address = hub.server.address;
     let (mut own, _) = FeedReader::open(address, &feed_request(CLIENT, &hub.secret)).await;
     let (mut other, _) = FeedReader::open(address, &feed_request("other", &secret)).await;
     let siblings = get(&format!("/events?audience={CLIENT},third")).header("authorization", &basic("other", &secret));
     let (mut sibling, _) = FeedReader::open(address, &siblings).await;
-    update_account(&hub.records, stranger).await;
+    update_account(&hub.records, other_account).await;
     update_account(&hub.records, hub.account).await;
     let ada = json!({ "format": "iss_sub", "iss": ISSUER, "sub": hub.account.to_string() });
     assert_eq!(own.subject().await, ada, "the client has no grant of the other account");
     assert_eq!(sibling.subject().await, ada, "its audience includes the client");
     // Now only the other client has a grant of the other account.
     hub.send(&hub.token_request(&password_form("bo")).header("authorization", &basic("other", &secret))).await.good();
-    update_account(&hub.records, stranger).await;
-    let bo = json!({ "format": "iss_sub", "iss": ISSUER, "sub": stranger.to_string() });
+    update_account(&hub.records, other_account).await;
+    let bo = json!({ "format": "iss_sub", "iss": ISSUER, "sub": other_account.to_string() });
     assert_eq!((other.subject().await, sibling.subject().await), (bo.clone(), bo));
     // Only its own client gets the revocation of a family.
     let tokens = hub.send(&hub.token_request(&password_form("ada")).header("authorization", &basic("other", &secret))).await.good();

@@ -54,10 +54,10 @@ async fn a_forged_change_is_ignored_and_the_satellite_resumes_before_it() {
     let tokens = hub.tokens_of("ada").await;
     let token = tokens["access_token"].clone();
     let (shop, other) = (ClientId::parse(CLIENT).unwrap(), ClientId::parse("other").unwrap());
-    let stranger = PrivateKey::generate(KeyLength::Bits2048).unwrap();
+    let unknown_key = PrivateKey::generate(KeyLength::Bits2048).unwrap();
     let good = |sequence| revoked(sequence, hub.account).sign(ISSUER, &shop, now(), &private_key()).unwrap();
     let forged = [
-        ("of another key", revoked(11, hub.account).sign(ISSUER, &shop, now(), &stranger).unwrap()),
+        ("of another key", revoked(11, hub.account).sign(ISSUER, &shop, now(), &unknown_key).unwrap()),
         ("for another client", revoked(11, hub.account).sign(ISSUER, &other, now(), &private_key()).unwrap()),
         ("of another hub", revoked(11, hub.account).sign("http://evil.test", &shop, now(), &private_key()).unwrap()),
         ("an access token", token.as_str().unwrap().to_owned()),

@@ -122,8 +122,8 @@ async fn the_first_reachable_host_of_a_dsn_is_used() {
     let dead = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let url = format!("postgres://postgres@127.0.0.1:{dead},127.0.0.1:{}/{}", port(), database.name());
     assert_eq!(session(&url).await.expect("the second host")["client"], "127.0.0.1");
-    let nobody = format!("postgres://postgres:sesame@127.0.0.1:{dead}/{}", database.name());
-    let message = session(&nobody).await.expect_err("nobody listens");
+    let unreachable = format!("postgres://postgres:sesame@127.0.0.1:{dead}/{}", database.name());
+    let message = session(&unreachable).await.expect_err("nothing listens");
     assert!(message.starts_with("DATABASE_URL: ") && message.lines().count() == 1 && !message.contains("sesame"), "{message}");
     let missing = format!("postgres://postgres@127.0.0.1:{}/no_such_database", port());
     let message = session(&missing).await.expect_err("no such database");

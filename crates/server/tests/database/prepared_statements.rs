@@ -63,13 +63,13 @@ async fn a_long_statement_is_not_kept_as_a_prepared_statement() {
     let before = prepared(&server).await;
     let leaves: Vec<Value> = (0..800).map(|number| json!({"id": {"eq": number + 1}})).collect();
     let long = json!({"or": leaves});
-    let asked = [
+    let requests = [
         ("list", json!({"query": {"where": long, "limit": 1000}})),
         ("list", json!({"query": {"where": long}})),
         ("list", json!({"query": {"where": {"id": {"lte": 800}}, "relations": {"parts": {"where": {"or": leaves}}}}})),
         ("list", json!({"query": {"where": {"id": {"lte": 800}}, "relations": {"parts": {"where": {"or": leaves}}}, "limit": 1000}})),
     ];
-    for (operation, body) in asked {
+    for (operation, body) in requests {
         for _ in 0..2 {
             let rows = server.post(&format!("/api/shop/items/{operation}"), body.to_string()).await.good();
             assert_eq!(rows.as_array().map(Vec::len), Some(800), "{operation}");

@@ -39,9 +39,9 @@ async fn the_statement_timeout_also_interrupts_a_single_row() {
         let server = setup.serve(&database).await;
         // Each position of the string is compared with nearly the whole pattern.
         let pattern = format!("%{}b", "a".repeat(50_000));
-        let asked = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); comparisons]}}}).to_string();
+        let request_body = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); comparisons]}}}).to_string();
         let started = Instant::now();
-        server.post("/api/shop/texts/list", asked).await.problem(504);
+        server.post("/api/shop/texts/list", request_body).await.problem(504);
         assert!(started.elapsed() < Duration::from_secs(15), "{place:?} {:?}", started.elapsed());
         // The only connection is free again.
         let first = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;

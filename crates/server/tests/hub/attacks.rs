@@ -174,8 +174,8 @@ async fn the_hub_fetches_no_key_from_a_url_in_a_token() {
     }
     let query = identity::form::write([("client_id", CLIENT), ("post_logout_redirect_uri", url.as_str())]);
     assert_eq!(hub.send(&get(&format!("/logout?{query}"))).await.status(), 400);
-    let nobody = tokio::time::timeout(std::time::Duration::from_millis(200), trap.accept()).await;
-    assert!(nobody.is_err(), "the hub called {url}");
+    let request = tokio::time::timeout(std::time::Duration::from_millis(200), trap.accept()).await;
+    assert!(request.is_err(), "the hub called {url}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

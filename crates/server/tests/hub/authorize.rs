@@ -157,8 +157,8 @@ async fn the_audit_log_records_at_most_100_equal_refusals() {
         };
         let guess = posted("/sign-in", &[("username", "ada"), ("password", "wrong")]);
         for _ in 0..5 {
-            let stranger = posted("/token", &[]).header("authorization", &basic(CLIENT, "wrong"));
-            assert_eq!(hub.send(&stranger).await.status(), 401);
+            let wrong_secret = posted("/token", &[]).header("authorization", &basic(CLIENT, "wrong"));
+            assert_eq!(hub.send(&wrong_secret).await.status(), 401);
             assert_eq!(hub.send(&posted("/session", &[("access_token", "x")])).await.status(), 401);
             assert_eq!(hub.send(&guess).await.status(), 400);
         }
@@ -239,8 +239,8 @@ async fn cors_never_applies_to_authorize_and_the_pages_of_the_hub() {
         assert_eq!(answer.header("access-control-allow-origin"), allowed, "{path}");
         let strange = hub.send(&get(path).header("origin", "https://evil.test")).await;
         assert_eq!(strange.header("access-control-allow-origin"), None, "{path}");
-        let asked = Request::new("OPTIONS", path).header("origin", "https://app.test").header("access-control-request-method", "GET");
-        for answer in [answer, hub.send(&asked).await] {
+        let preflight = Request::new("OPTIONS", path).header("origin", "https://app.test").header("access-control-request-method", "GET");
+        for answer in [answer, hub.send(&preflight).await] {
             let has_cors = answer.head.headers.iter().any(|(name, _)| name.starts_with("access-control"));
             assert_eq!(has_cors, allowed.is_some(), "{path} {:?}", answer.head);
         }

@@ -124,8 +124,8 @@ async fn a_logout_ends_the_session_and_redirects_only_to_the_client() {
         let tokens = hub.redeem(&code, &verifier()).await.good();
         let cookie = hub.sign_in().await;
         // Without a hint the page asks for confirmation.
-        let asked = hub.send(&get("/logout").header("cookie", &cookie)).await;
-        assert!(asked.status() == 200 && asked.text().contains("action=\"/logout\""), "{}", asked.text());
+        let confirmation = hub.send(&get("/logout").header("cookie", &cookie)).await;
+        assert!(confirmation.status() == 200 && confirmation.text().contains("action=\"/logout\""), "{}", confirmation.text());
         assert_eq!(hub.send(&get("/").header("cookie", &cookie)).await.status(), 200);
         let done = hub.send(&posted("/logout", &[]).header("cookie", &cookie)).await;
         assert!(done.status() == 204 && done.header("set-cookie").unwrap().contains("Max-Age=0"));
@@ -201,9 +201,9 @@ async fn the_session_cookie_is_secure_behind_a_trusted_https_proxy() {
         let mut setup = crate::test_hub::setup();
         setup.trusted_proxies = proxies.iter().map(|proxy| format!("{proxy}/32").parse().unwrap()).collect();
         let hub = TestHub::with(Place::Sqlite, &setup).await;
-        let begun = hub.send(&sign_in).await;
-        let ended = hub.send(&posted("/logout", &[]).header("cookie", &cookie(&begun)).header("x-forwarded-proto", "https")).await;
-        [&begun, &ended].map(|answer| answer.header("set-cookie").expect("a cookie").ends_with("; Secure"))
+        let signed_in = hub.send(&sign_in).await;
+        let signed_out = hub.send(&posted("/logout", &[]).header("cookie", &cookie(&signed_in)).header("x-forwarded-proto", "https")).await;
+        [&signed_in, &signed_out].map(|answer| answer.header("set-cookie").expect("a cookie").ends_with("; Secure"))
     };
     assert_eq!(secure(&["127.0.0.1"]).await, [true, true]);
     assert_eq!(secure(&["127.0.0.2"]).await, [false, false]);

@@ -12,15 +12,15 @@ async fn a_token_family_expires_after_ninety_days() {
         let hub = TestHub::start(place).await;
         let tokens = hub.tokens().await;
         let set_family_age = async |days: i64| {
-            let begun = now().plus(-days * 86_400);
-            hub.records.run("UPDATE peristyle.family SET created_at = $1", &[Bind::timestamp(begun)]).await.unwrap();
-            begun
+            let created_at = now().plus(-days * 86_400);
+            hub.records.run("UPDATE peristyle.family SET created_at = $1", &[Bind::timestamp(created_at)]).await.unwrap();
+            created_at
         };
-        let begun = set_family_age(89).await;
+        let created_at = set_family_age(89).await;
         let next = hub.token(&refresh_form(&tokens)).await.good();
         let newest = "SELECT max(expires_at) FROM peristyle.refresh_token WHERE used_at IS NULL";
         let expires_at = hub.records.run(newest, &[]).await.unwrap()[0].timestamp(0).unwrap();
-        assert_eq!(expires_at, begun.plus(90 * 86_400), "a refresh token expires with its family");
+        assert_eq!(expires_at, created_at.plus(90 * 86_400), "a refresh token expires with its family");
         let introspect = posted("/introspect", &[("token", next["refresh_token"].as_str().unwrap())]);
         let introspect = introspect.header("authorization", &basic(CLIENT, &hub.secret));
         assert_eq!(hub.send(&introspect).await.good()["exp"], expires_at.unix());

@@ -14,8 +14,8 @@ async fn begin_password_change(hub: &TestHub) -> Transaction {
     let hash = PasswordHash::make(&Password::presented(NEW_PASSWORD).unwrap(), [3; 16]).unwrap();
     let mut transaction = hub.records.begin().await.unwrap();
     store::hub_records::accounts::set_credential(&mut transaction, hub.account, &hash, now()).await.unwrap();
-    let ending = Revocation::PasswordChanged { account: hub.account, kept: None };
-    store::hub_records::revocation::revoke_in(&mut transaction, &ending, now()).await.unwrap();
+    let revocation = Revocation::PasswordChanged { account: hub.account, kept: None };
+    store::hub_records::revocation::revoke_in(&mut transaction, &revocation, now()).await.unwrap();
     transaction
 }
 
@@ -60,8 +60,8 @@ async fn a_sign_in_fails_if_the_password_changes_meanwhile() {
     assert!(answers[0].text().contains("The name or the password is wrong."));
     assert_eq!(error(&answers[1], 400), "invalid_grant");
     assert_eq!(answers[1].json()["error_description"], "the username or the password is wrong");
-    let begun = "SELECT (SELECT count(*) FROM peristyle.session), (SELECT count(*) FROM peristyle.family)";
-    let rows = hub.records.run(begun, &[]).await.unwrap();
+    let counts = "SELECT (SELECT count(*) FROM peristyle.session), (SELECT count(*) FROM peristyle.family)";
+    let rows = hub.records.run(counts, &[]).await.unwrap();
     assert_eq!((rows[0].number(0).unwrap(), rows[0].number(1).unwrap()), (0, 0));
     assert_eq!(hub.send(&sign_in(NEW_PASSWORD)).await.status(), 303);
 }

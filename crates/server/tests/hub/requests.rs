@@ -77,11 +77,11 @@ async fn max_age_and_prompt_require_a_new_sign_in_and_auth_time_tells_its_time()
         let long_ago = crate::test_hub::now().plus(-600);
         let older = "UPDATE peristyle.session SET authenticated_at = $1";
         hub.records.run(older, &[store::hub_records::Bind::timestamp(long_ago)]).await.unwrap();
-        for (more, asked) in
+        for (more, needs_sign_in) in
             [(("max_age", "60"), true), (("max_age", "6000"), false), (("prompt", "login"), true), (("prompt", "consent"), false)]
         {
             let answer = hub.send(&ask(&[more])).await;
-            assert_eq!(answer.header("location").unwrap().starts_with("/sign-in"), asked, "{more:?}");
+            assert_eq!(answer.header("location").unwrap().starts_with("/sign-in"), needs_sign_in, "{more:?}");
         }
         let silent = hub.send(&ask(&[("max_age", "60"), ("prompt", "none")])).await;
         assert_eq!(parameter(silent.header("location").unwrap(), "error"), "login_required");
@@ -170,9 +170,9 @@ async fn a_code_is_stored_as_a_hash_and_needs_its_verifier() {
         let hub = TestHub::start(place).await;
         let (code, other) = (hub.code(&verifier(), "openid").await, hub.code(&verifier(), "openid").await);
         assert!(code.len() >= 43 && code != other);
-        let kept = "SELECT count(*) FROM peristyle.code WHERE hash = $1";
-        let as_it_is = hub.records.run(kept, &[store::hub_records::Bind::Bytes(code.as_bytes())]).await.unwrap();
-        assert_eq!(as_it_is[0].number(0).unwrap(), 0);
+        let stored = "SELECT count(*) FROM peristyle.code WHERE hash = $1";
+        let plain = hub.records.run(stored, &[store::hub_records::Bind::Bytes(code.as_bytes())]).await.unwrap();
+        assert_eq!(plain[0].number(0).unwrap(), 0);
         let own = verifier();
         let whole = redemption(&code, &own);
         // Faulty redemptions do not use up the code.

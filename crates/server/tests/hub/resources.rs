@@ -16,9 +16,9 @@ async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
         let hub = TestHub::start(place).await;
         hub.add_account("bob", &[]).await;
         let notes = post("/api/shop/notes/list", "");
-        let nobody = hub.send(&notes).await;
-        assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
-        assert_eq!(nobody.problem(401)["code"], "UNAUTHENTICATED");
+        let anonymous = hub.send(&notes).await;
+        assert_eq!(anonymous.header("www-authenticate"), Some("Bearer"));
+        assert_eq!(anonymous.problem(401)["code"], "UNAUTHENTICATED");
         let bob = bearer_of(&hub, "bob").await;
         assert_eq!(hub.send(&notes.clone().header("authorization", &bob)).await.problem(403)["code"], "FORBIDDEN");
         let ada = bearer_of(&hub, "ada").await;
@@ -87,14 +87,14 @@ async fn the_records_of_the_hub_are_resources_without_their_secrets() {
         assert_eq!(answer["data"]["hubPaginateAppsAccounts"]["total"], 0, "{answer}");
         assert_eq!(answer["data"]["iamMeAccount"]["username"], "root", "{answer}");
         assert_eq!(answer["data"]["iamMeAccount"]["roles"].as_array().map(Vec::len), Some(1));
-        let nobody = hub
+        let anonymous = hub
             .send(
                 &Request::new("POST", "/graphql").header("content-type", "application/json").body(r#"{"query":"{ iamMeAccount { id } }"}"#),
             )
             .await
             .json();
-        assert_eq!(nobody["data"]["iamMeAccount"], json!(null));
-        assert_eq!(nobody["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{nobody}");
+        assert_eq!(anonymous["data"]["iamMeAccount"], json!(null));
+        assert_eq!(anonymous["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{anonymous}");
     }
 }
 
@@ -111,7 +111,7 @@ async fn an_account_larger_than_one_chunk_is_answered_completely() {
             let me = hub.send(&get(path).header("authorization", &token)).await.good();
             assert_eq!(me["meta"]["words"].as_str().map(str::len), Some(3_000_000), "{path}");
         }
-        let asked = post("/graphql", r#"{"query":"{ iamMeAccount { username meta } }"}"#).header("authorization", &token);
-        assert_eq!(hub.send(&asked).await.good()["data"]["iamMeAccount"]["username"], "ada");
+        let request = post("/graphql", r#"{"query":"{ iamMeAccount { username meta } }"}"#).header("authorization", &token);
+        assert_eq!(hub.send(&request).await.good()["data"]["iamMeAccount"]["username"], "ada");
     }
 }

@@ -112,8 +112,8 @@ async fn codes_and_tokens_of_a_session_survive_a_new_sign_in_in_the_same_browser
     for place in PLACES {
         let hub = TestHub::start(place).await;
         let (before, tokens) = sign_in_and_redeem(&hub).await;
-        let asked = hub.send(&get(&authorize(&verifier(), &[])).header("cookie", &before)).await;
-        let code = crate::test_hub::parameter(asked.header("location").unwrap(), "code");
+        let answer = hub.send(&get(&authorize(&verifier(), &[])).header("cookie", &before)).await;
+        let code = crate::test_hub::parameter(answer.header("location").unwrap(), "code");
         let form = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]);
         let after = cookie(&hub.send(&form.header("cookie", &before)).await);
         assert!(after != before && is_signed_in(&hub, &after).await && !is_signed_in(&hub, &before).await);
@@ -140,8 +140,11 @@ async fn a_logout_without_confirmation_needs_the_id_token_of_the_same_session() 
             let hint = [("id_token_hint", tokens["id_token"].as_str().unwrap())];
             get(&format!("/logout?{}", identity::form::write([&hint, more].concat())))
         };
-        let asked = hub.send(&with(&other, &[]).header("cookie", &cookie)).await;
-        assert!(asked.status() == 200 && asked.text().contains("Sign out?"), "the hint of another session needs a confirmation");
+        let confirmation = hub.send(&with(&other, &[]).header("cookie", &cookie)).await;
+        assert!(
+            confirmation.status() == 200 && confirmation.text().contains("Sign out?"),
+            "the hint of another session needs a confirmation"
+        );
         assert!(is_signed_in(&hub, &cookie).await && is_signed_in(&hub, &other_cookie).await);
         let garbage = get("/logout?id_token_hint=garbage").header("cookie", &cookie);
         assert!(hub.send(&garbage).await.text().contains("Sign out?"));
@@ -232,9 +235,9 @@ async fn only_a_fresh_token_of_a_trusted_client_begins_a_session() {
             refused(ask(good).header(name, value), 403, "invalid_request").await;
         }
         let json = post("/api/o-auth/session", json!({"access_token": good}).to_string()).header("origin", ISSUER);
-        let begun = hub.send(&json).await;
-        assert_eq!((begun.status(), begun.header("cache-control")), (204, Some("no-store")));
-        assert!(is_signed_in(&hub, &cookie(&begun)).await);
+        let session_answer = hub.send(&json).await;
+        assert_eq!((session_answer.status(), session_answer.header("cache-control")), (204, Some("no-store")));
+        assert!(is_signed_in(&hub, &cookie(&session_answer)).await);
         let tokens = check_session_age(&hub, &tokens).await;
         let good = tokens["access_token"].as_str().unwrap();
         // The family is revoked.

@@ -71,8 +71,8 @@ async fn many_tokens_with_unknown_keys_cause_one_request_to_the_hub() {
     let hub = FakeHub::start().await;
     let (satellite, _database) = satellite_of(&hub).await;
     let before = hub.requests_to(KEYS);
-    let stranger = other_key();
-    let tokens: Vec<Value> = (0..30).map(|_| sign(&hub.claims(), &stranger).unwrap().into()).collect();
+    let unknown_key = other_key();
+    let tokens: Vec<Value> = (0..30).map(|_| sign(&hub.claims(), &unknown_key).unwrap().into()).collect();
     let answers = join_all(tokens.iter().map(|token| status(&satellite, token))).await;
     assert!(answers.iter().all(|status| *status == 401), "{answers:?}");
     assert_eq!(status(&satellite, &tokens[0]).await, 401);
@@ -95,8 +95,8 @@ async fn a_new_key_is_fetched_with_its_first_token() {
 async fn an_invalid_key_set_does_not_replace_the_last_valid_one() {
     // contract I31.6, attack 23
     let hub = FakeHub::start().await;
-    let stranger = other_key();
-    let theirs = stranger.public().to_jwk();
+    let unknown_key = other_key();
+    let theirs = unknown_key.public().to_jwk();
     let mut private = theirs.clone();
     private["d"] = json!("AQAB");
     let mut twin = theirs.clone();
@@ -124,7 +124,7 @@ async fn an_invalid_key_set_does_not_replace_the_last_valid_one() {
         hub.set_answer(KEYS, FakeAnswer::json(&hub.key_set().to_json()));
         let (satellite, _database) = satellite_of(&hub).await;
         hub.set_answer(KEYS, hub_answer);
-        let forged: Value = sign(&hub.claims(), &stranger).unwrap().into();
+        let forged: Value = sign(&hub.claims(), &unknown_key).unwrap().into();
         // The satellite cannot get the current keys, so it cannot judge the token.
         assert_eq!(status(&satellite, &forged).await, 503, "{what}");
         assert_eq!(status(&satellite, &hub.token()).await, 200, "{what}: the last valid set is still used");
@@ -138,7 +138,7 @@ async fn an_invalid_key_set_does_not_replace_the_last_valid_one() {
         hub.set_answer(KEYS, set(&[&invalid, &own, &next.public().to_jwk()]));
         assert_eq!(status(&satellite, &sign(&hub.claims(), &next).unwrap().into()).await, 200, "a new key is learned beside {invalid}");
         assert_eq!(status(&satellite, &hub.token()).await, 200, "{invalid}");
-        assert_eq!(status(&satellite, &sign(&hub.claims(), &stranger).unwrap().into()).await, 401, "{invalid}");
+        assert_eq!(status(&satellite, &sign(&hub.claims(), &unknown_key).unwrap().into()).await, 401, "{invalid}");
     }
 }
 

@@ -174,9 +174,9 @@ async fn a_code_of_another_login_is_invalid_grant_and_a_wrong_secret_is_invalid_
     assert_eq!(error(&pair.satellite.send(&post("/auth/callback", injected)).await, 400), "invalid_grant");
     let mut setup = crate::pair::setup(crate::pair::settings(pair.proxy.address, "another-secret"));
     setup.app_url = None;
-    let stranger = setup.serve(&pair.database).await;
-    let returned = pair.sign_in_at_hub(start_login(&stranger, "/auth/login").await).await;
-    assert_eq!(error(&stranger.send(&post("/auth/callback", returned.body())).await, 401), "invalid_client");
+    let wrong_secret = setup.serve(&pair.database).await;
+    let returned = pair.sign_in_at_hub(start_login(&wrong_secret, "/auth/login").await).await;
+    assert_eq!(error(&wrong_secret.send(&post("/auth/callback", returned.body())).await, 401), "invalid_client");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -277,7 +277,7 @@ async fn the_login_cookie_is_secure_behind_a_trusted_https_proxy() {
         assert!(answer.header("set-cookie").is_some_and(|set| set.starts_with("login=") && !set.contains("Secure")));
     }
     // The satellite ignores the header of an untrusted proxy.
-    let stranger = Pair::start().await;
-    let answer = stranger.satellite.send(&https(get("/auth/login"))).await;
+    let untrusting = Pair::start().await;
+    let answer = untrusting.satellite.send(&https(get("/auth/login"))).await;
     assert!(answer.header("set-cookie").is_some_and(|set| set.starts_with("login=") && !set.contains("Secure")));
 }

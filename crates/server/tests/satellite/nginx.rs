@@ -78,8 +78,8 @@ async fn nginx_forwards_authenticated_requests_with_account_headers() {
     let tokens = pair.login().await;
     let token = &tokens["access_token"];
 
-    let nobody = get("/reports").send(nginx.address).await;
-    assert_eq!((nobody.status(), nobody.header("www-authenticate")), (401, Some("Bearer")));
+    let anonymous = get("/reports").send(nginx.address).await;
+    assert_eq!((anonymous.status(), anonymous.header("www-authenticate")), (401, Some("Bearer")));
     let bad = get("/reports").header("authorization", "Bearer x.y.z").send(nginx.address).await;
     assert_eq!((bad.status(), bad.header("www-authenticate")), (401, Some("Bearer error=\"invalid_token\"")));
     assert_eq!(app.requests_to("/reports"), 0);

@@ -24,10 +24,10 @@ async fn a_bad_token_gets_401_while_the_change_feed_fails() {
         hub.set_answer(EVENTS, answer);
         let database = database().await;
         let satellite = setup(settings(hub.address, "secret")).serve(&database).await;
-        let stranger: Value = sign(&hub.claims(), &other_key()).unwrap().into();
+        let bad_token: Value = sign(&hub.claims(), &other_key()).unwrap().into();
         for _ in 0..2 {
             for path in [NOTES, OPEN] {
-                let answer = post_with_token(&satellite, path, &stranger).await;
+                let answer = post_with_token(&satellite, path, &bad_token).await;
                 assert_eq!(answer.problem(401)["code"], "INVALID_TOKEN", "{what}");
                 assert_eq!(answer.header("www-authenticate"), Some("Bearer error=\"invalid_token\""), "{what}");
             }
@@ -44,22 +44,22 @@ async fn a_bad_token_gets_401_while_the_hub_answers_no_accounts() {
     let hub = FakeHub::start().await;
     let database = database().await;
     let satellite = setup(settings(hub.address, "secret")).serve(&database).await;
-    let stranger: Value = sign(&hub.claims(), &other_key()).unwrap().into();
-    assert_eq!(post_with_token(&satellite, NOTES, &stranger).await.status(), 401);
+    let bad_token: Value = sign(&hub.claims(), &other_key()).unwrap().into();
+    assert_eq!(post_with_token(&satellite, NOTES, &bad_token).await.status(), 401);
     hub.set_answer(GRAPHQL, FakeAnswer::text(500, "{}"));
     assert_eq!(post_with_token(&satellite, NOTES, &hub.token()).await.status(), 503, "the account lookup fails");
-    assert_eq!(post_with_token(&satellite, NOTES, &stranger).await.status(), 401, "the keys are still available");
+    assert_eq!(post_with_token(&satellite, NOTES, &bad_token).await.status(), 401, "the keys are still available");
     let before = hub.requests_to(KEYS);
     for _ in 0..5 {
         assert_eq!(post_with_token(&satellite, NOTES, &hub.token()).await.status(), 503);
-        assert_eq!(post_with_token(&satellite, NOTES, &stranger).await.status(), 401);
+        assert_eq!(post_with_token(&satellite, NOTES, &bad_token).await.status(), 401);
     }
     assert!(hub.requests_to(KEYS) <= before + 1, "the key set is not fetched each time");
     // Without the key set the satellite cannot judge the token.
     hub.set_answer(KEYS, FakeAnswer::text(500, "{}"));
     until("the key set is fetched", async || {
         assert_eq!(post_with_token(&satellite, NOTES, &hub.token()).await.status(), 503);
-        post_with_token(&satellite, NOTES, &stranger).await.status() == 503
+        post_with_token(&satellite, NOTES, &bad_token).await.status() == 503
     })
     .await;
 }

@@ -95,8 +95,8 @@ async fn verify_answers_the_account_in_headers() {
         assert_eq!(good.header("cache-control"), Some("no-store"));
         assert_eq!(get_with_token(&pair.satellite, &format!("{base}/verify"), token).await.status(), 200);
         get_with_token(&pair.satellite, &format!("{base}/verify?permission=other.thing.get"), token).await.problem(403);
-        let nobody = pair.satellite.get(&format!("{base}/verify")).await;
-        assert_eq!((nobody.status(), nobody.header("www-authenticate")), (401, Some("Bearer")));
+        let anonymous = pair.satellite.get(&format!("{base}/verify")).await;
+        assert_eq!((anonymous.status(), anonymous.header("www-authenticate")), (401, Some("Bearer")));
     }
     let bad = pair.satellite.send(&get("/auth/verify").header("authorization", "Bearer x")).await;
     assert_eq!(bad.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
