@@ -1,4 +1,4 @@
-//! Peristyle inside your own program: its routes beside yours, and its accounts in your handlers, with every strategy.
+//! Embeds Peristyle in another program: its routes beside yours, and its callers in your handlers, under every strategy.
 //!
 //! ```sh
 //! cargo run --example embed                                   # as `none`: /hello is open, /report is 403
@@ -11,45 +11,45 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{FromRef, State};
 use axum::routing::get;
-use peristyle::auth::Caller;
+use peristyle::authenticator::{Authenticator, Caller};
 use peristyle::config::Config;
-use peristyle::error::Problem;
 use peristyle::metrics::Metrics;
-use peristyle::{Service, boot};
-use peristyle::{listen, router, telemetry};
+use peristyle::problem::Problem;
+use peristyle::{AppState, boot, listen, logging, router};
 
-/// The state of your handlers; it contains Peristyle's service.
+/// The state of your handlers. The extractor `Caller` needs Peristyle's authenticator in it.
 #[derive(Clone)]
-struct App {
-    service: Service,
+struct Program {
+    authenticator: Authenticator,
     greeting: &'static str,
 }
 
-impl FromRef<App> for Service {
-    fn from_ref(app: &App) -> Self {
-        app.service.clone()
+impl FromRef<Program> for Authenticator {
+    fn from_ref(program: &Program) -> Self {
+        program.authenticator.clone()
     }
 }
 
-/// Open to everybody: without a token the caller is anonymous; an invalid token is refused before this runs.
-async fn hello(State(app): State<App>, caller: Caller) -> String {
+/// Needs no permission. A token that is not valid is refused before this runs.
+async fn hello(State(program): State<Program>, caller: Caller) -> String {
     let name = caller.details()["username"].as_str().unwrap_or("stranger");
-    format!("{}, {name}", app.greeting)
+    format!("{}, {name}", program.greeting)
 }
 
-/// Needs a permission: 401 without a token, 403 with a token that lacks it.
+/// Needs one permission: 401 without a token, 403 with a token that lacks it.
 async fn report(caller: Caller) -> Result<String, Problem> {
     caller.require("shop.report.get")?;
     Ok(format!("the report, for {}", caller.account().map(|id| id.to_string()).unwrap_or_default()))
 }
 
-/// Your routes, and everything that Peristyle serves behind them.
-pub fn app(service: Service, config: &Config) -> Router {
-    let peristyle = router::router(service.clone(), config, Arc::<Metrics>::default());
+/// Your routes, and behind them all routes of Peristyle.
+pub fn app(state: AppState, config: &Config) -> Router {
+    let authenticator = state.authenticator.clone();
+    let peristyle = router::router(state, config, Arc::<Metrics>::default());
     Router::new()
         .route("/hello", get(hello))
         .route("/report", get(report))
-        .with_state(App { service, greeting: "Good day" })
+        .with_state(Program { authenticator, greeting: "Good day" })
         .fallback_service(peristyle)
 }
 
@@ -66,12 +66,12 @@ async fn main() -> ExitCode {
 
 async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::from_environment()?;
-    telemetry::start(&config);
-    let service = boot::boot(&config).await?;
+    logging::start(&config);
+    let state = boot::boot(&config).await?;
     let listener = listen::bind(config.listen)?;
     let stop = listen::signal();
     tracing::info!(address = %listener.local_addr()?, "serving");
-    let limits = listen::Limits::new(&service.budgets, &config);
-    listen::serve(listener, app(service, &config), limits, stop).await;
+    let limits = listen::Limits::new(&state.queries.budgets, &config);
+    listen::serve(listener, app(state, &config), limits, stop).await;
     Ok(())
 }

@@ -7,8 +7,9 @@ use identity::password_link::LinkPurpose;
 use identity::timestamp::Timestamp;
 use peristyle::administration::{AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, RoleChange};
 use store::hub_records::Records;
+use store::hub_records::accounts;
 use store::hub_records::audit_log::AuditContext;
-use store::hub_records::{Database, DatabaseSettings, accounts};
+use store::{Database, DatabaseSettings};
 
 async fn create(by: Administration<'_>, name: &str, roles: &[&str]) -> Result<Account, AdminError> {
     let roles = Some(roles.iter().map(|role| (*role).to_owned()).collect());

@@ -1,7 +1,7 @@
-//! The architecture, kept by a test: what the compiler cannot see. Reads the source tree and says which file breaks which habit.
+//! The tidy test: it reads the source tree and checks the rules that the compiler cannot check.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use query::catalog::Catalog;
@@ -12,7 +12,7 @@ use query::policy::{self, Viewer};
 use query::{merge, parse};
 use serde_json::Value;
 
-const LONGEST_FILE: usize = 450;
+const MAX_FILE_LINES: usize = 450;
 const TRAPS: usize = 20;
 
 fn root() -> PathBuf {
@@ -24,7 +24,7 @@ fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All files below a folder whose names end so, with their paths from the root.
+/// Paths and texts of all files in a folder with this ending.
 fn files(folder: &str, end: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut open = vec![root().join(folder)];
@@ -44,13 +44,13 @@ fn files(folder: &str, end: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The product's own code: everything under a `src`, tests cut off.
+/// Paths and texts of all files in a `src` folder, without their test modules.
 fn sources() -> Vec<(String, String)> {
     let own = files("crates", ".rs").into_iter().filter(|(path, _)| path.contains("/src/"));
     own.map(|(path, text)| (path, split(&text).0.to_owned())).collect()
 }
 
-/// A file's own code, and the module of tests at its end.
+/// Splits a file into its code and the test module at its end.
 fn split(text: &str) -> (&str, &str) {
     let module = text.match_indices("\n#[cfg(test)]\n").find(|(start, mark)| {
         let mut after = text[start + mark.len()..].lines().skip_while(|line| line.starts_with("#["));
@@ -59,7 +59,7 @@ fn split(text: &str) -> (&str, &str) {
     module.map_or((text, ""), |(start, _)| text.split_at(start))
 }
 
-/// The text of every test: files of tests, and modules of them in the product.
+/// Paths and texts of all tests: test files, and test modules of the product.
 fn tests() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = ["crates", "testing"].into_iter().flat_map(|folder| files(folder, ".rs")).collect();
     for (path, text) in &mut found {
@@ -72,11 +72,12 @@ fn tests() -> Vec<(String, String)> {
     found
 }
 
+/// Fails and lists the offenders, if there are any.
 fn none(what: &str, offenders: &[String]) {
     assert!(offenders.is_empty(), "{what}:\n{}", offenders.join("\n"));
 }
 
-/// Lines of the product that hold one of the words, as `path:line: text`, but for those that are allowed.
+/// Lines with one of the words, as `path:line: text`, without the allowed ones.
 fn lines_with(sources: &[(String, String)], words: &[&str], allowed: impl Fn(&str, &str) -> bool) -> Vec<String> {
     let mut offenders = Vec::new();
     for (path, text) in sources {
@@ -90,13 +91,13 @@ fn lines_with(sources: &[(String, String)], words: &[&str], allowed: impl Fn(&st
     offenders
 }
 
-/// A line without its comment. Two slashes of an address are none.
+/// A line without its comment. The slashes of a URL do not begin a comment.
 fn code_of(line: &str) -> &str {
     let comment = line.match_indices("//").find(|(index, _)| !line[..*index].ends_with(':'));
     comment.map_or(line, |(index, _)| &line[..index])
 }
 
-/// What follows `word` in a text: `contract Q1.1, Q1.2` cites two.
+/// The names that follow `word` in a text: `contract Q1.1, Q1.2` cites two.
 fn cited(text: &str, word: &str, is_name: fn(&str) -> bool) -> Vec<String> {
     let mut names = Vec::new();
     for (index, _) in text.match_indices(word) {
@@ -132,8 +133,8 @@ fn rules() -> BTreeSet<String> {
     rules.filter(|rule| is_rule(rule)).collect()
 }
 
-/// The rules that golden cases stand for.
-fn rules_of_cases() -> Vec<(String, String)> {
+/// The rules that golden cases cite, with the paths of their files.
+fn golden_case_citations() -> Vec<(String, String)> {
     let mut cited = Vec::new();
     for (path, text) in files("crates/query/tests/cases", ".json") {
         let cases: Vec<Value> = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -145,10 +146,10 @@ fn rules_of_cases() -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_rule_of_the_contract_is_cited_by_a_test_and_every_citation_names_a_rule() {
+fn tests_cite_each_rule_of_the_contract_and_no_others() {
     let rules = rules();
     assert!(rules.len() > 100, "only {} rules were found in docs/contract.md", rules.len());
-    let mut citations = rules_of_cases();
+    let mut citations = golden_case_citations();
     for (path, text) in tests() {
         citations.extend(cited(&text, "contract ", is_rule).into_iter().map(|rule| (path.clone(), rule)));
     }
@@ -161,7 +162,7 @@ fn every_rule_of_the_contract_is_cited_by_a_test_and_every_citation_names_a_rule
 }
 
 #[test]
-fn every_trap_is_cited_by_a_test() {
+fn tests_cite_each_trap() {
     let named: BTreeSet<usize> =
         tests().iter().flat_map(|(_, text)| cited(text, "trap ", is_trap)).filter_map(|trap| trap.parse().ok()).collect();
     let uncited: Vec<String> = (1..=TRAPS).filter(|trap| !named.contains(trap)).map(|trap| format!("trap {trap}")).collect();
@@ -169,7 +170,7 @@ fn every_trap_is_cited_by_a_test() {
 }
 
 #[test]
-fn every_attack_is_made_by_a_test_and_every_citation_names_one() {
+fn tests_make_each_attack_and_cite_no_others() {
     let document = read("docs/attacks.md");
     let numbered = document.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
     let rows: BTreeSet<usize> = numbered.filter_map(|(number, _)| number.parse().ok()).collect();
@@ -188,7 +189,7 @@ fn every_attack_is_made_by_a_test_and_every_citation_names_one() {
 }
 
 #[test]
-fn the_pure_crates_know_no_runtime_no_driver_no_environment_and_no_clock() {
+fn the_pure_crates_use_no_runtime_no_driver_no_environment_and_no_clock() {
     for name in ["query", "identity"] {
         let manifest = read(format!("crates/{name}/Cargo.toml"));
         let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
@@ -217,15 +218,15 @@ fn the_pure_crates_know_no_runtime_no_driver_no_environment_and_no_clock() {
 }
 
 #[test]
-fn a_line_is_read_as_far_as_its_comment() {
+fn code_of_cuts_off_the_comment_of_a_line() {
     assert_eq!(code_of("let a = 1; // todo!()"), "let a = 1; ");
     assert_eq!(code_of("/// .unwrap()"), "");
     assert_eq!(code_of("let a = \"https://a.test\".b(); todo!()"), "let a = \"https://a.test\".b(); todo!()");
 }
 
 #[test]
-fn the_environment_is_read_in_one_file() {
-    // What was typed is the command line's own.
+fn only_config_reads_the_environment() {
+    // The command line reads its arguments.
     let typed = |path: &str, line: &str| path == "crates/server/src/cli.rs" && line.contains("env::args_os");
     let reading =
         lines_with(&sources(), &["env::var", "env::args_os"], |path, line| path == "crates/server/src/config.rs" || typed(path, line));
@@ -240,7 +241,7 @@ fn problem_chooses_the_statuses_of_refusals_and_response_all_others() {
 }
 
 #[test]
-fn dynamic_sql_is_executed_in_the_store_alone() {
+fn only_the_store_executes_dynamic_sql() {
     let words = [
         ".prepare(",
         ".prepare_cached(",
@@ -260,7 +261,7 @@ fn dynamic_sql_is_executed_in_the_store_alone() {
         "crates/store/src/postgres",
         "crates/store/src/sqlite",
         "crates/store/src/schema",
-        // Texts of our own alone: they are `&'static str`.
+        // They execute only `&'static str`.
         "crates/store/src/hub_records/postgres.rs",
         "crates/store/src/hub_records/sqlite.rs",
     ];
@@ -269,7 +270,7 @@ fn dynamic_sql_is_executed_in_the_store_alone() {
 }
 
 #[test]
-fn the_two_databases_differ_in_sql_in_one_place() {
+fn only_sql_dialect_tells_the_databases_apart() {
     let language: Vec<_> = sources().into_iter().filter(|(path, _)| path.starts_with("crates/query/")).collect();
     let words = [
         "Dialect::Postgres",
@@ -284,40 +285,82 @@ fn the_two_databases_differ_in_sql_in_one_place() {
         "json_each",
     ];
     let dialects = lines_with(&language, &words, |path, _| path.starts_with("crates/query/src/sql/dialect"));
-    none("the databases are told apart outside sql/dialect", &dialects);
+    none("code outside sql/dialect tells the databases apart", &dialects);
 }
 
 #[test]
-fn files_are_short_and_modules_are_named_by_what_they_are_in_charge_of() {
+fn files_are_short_named_after_their_task_and_begin_with_a_module_doc() {
     let mut offenders = Vec::new();
     for (path, text) in files("crates", ".rs").into_iter().filter(|(path, _)| path.contains("/src/")) {
         let lines = text.lines().count();
-        if lines > LONGEST_FILE {
-            offenders.push(format!("{path} has {lines} lines, more than {LONGEST_FILE}"));
+        if lines > MAX_FILE_LINES {
+            offenders.push(format!("{path} has {lines} lines, more than {MAX_FILE_LINES}"));
         }
         if path.ends_with("/mod.rs") {
             offenders.push(format!("{path}: a module is `foo.rs` and `foo/`"));
         }
         if path.split(['/', '.']).any(|part| ["util", "utils", "helper", "helpers", "common", "misc", "manager"].contains(&part)) {
-            offenders.push(format!("{path} is named after nothing"));
+            offenders.push(format!("{path}: name it after its task"));
         }
         if !text.starts_with("//!") {
-            offenders.push(format!("{path} does not open with what it is in charge of"));
+            offenders.push(format!("{path} does not begin with a module doc"));
         }
     }
-    // The scripts of a page are read like any other source.
+    // The scripts of a page follow the same rules.
     for (path, text) in ["crates", "examples"].into_iter().flat_map(|folder| files(folder, ".js")) {
         let lines = text.lines().count();
-        if lines > LONGEST_FILE || !text.starts_with("// ") {
-            offenders.push(format!("{path} has {lines} lines, more than {LONGEST_FILE}, or does not open with what it is in charge of"));
+        if lines > MAX_FILE_LINES || !text.starts_with("// ") {
+            offenders.push(format!("{path} has {lines} lines, more than {MAX_FILE_LINES}, or does not begin with a comment"));
         }
     }
     none("files", &offenders);
 }
 
+/// The name of the public type that a line declares.
+fn public_type(line: &str) -> Option<&str> {
+    let (visibility, declaration) = line.trim_start().split_once(' ')?;
+    let (keyword, rest) = declaration.split_once(' ')?;
+    let is_public = visibility == "pub" || visibility.starts_with("pub(");
+    let name = rest.split(|character: char| !character.is_alphanumeric() && character != '_').next()?;
+    // A name that a macro inserts is not known here.
+    (is_public && ["struct", "enum", "trait", "type"].contains(&keyword) && !name.is_empty()).then_some(name)
+}
+
 #[test]
-fn nothing_is_left_unfinished_in_the_product() {
-    // A constant is checked when it is compiled.
+fn public_type_reads_the_name_of_a_declaration() {
+    assert_eq!(public_type("pub struct Plan<'a> {"), Some("Plan"));
+    assert_eq!(public_type("    pub(crate) enum Kind {"), Some("Kind"));
+    assert_eq!(public_type("pub(super) type Row = Vec<u8>;"), Some("Row"));
+    assert_eq!(public_type("pub trait Source: Send {"), Some("Source"));
+    assert_eq!(public_type("struct Own;"), None);
+    assert_eq!(public_type("pub struct $name;"), None);
+    assert_eq!(public_type("pub fn structure() {}"), None);
+}
+
+#[test]
+fn no_two_public_types_of_a_crate_have_one_name() {
+    let mut declared: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for (path, text) in sources() {
+        let folder = path.split("/src/").next().expect("a folder").to_owned();
+        for name in text.lines().filter_map(|line| public_type(code_of(line))) {
+            declared.entry((folder.clone(), name.to_owned())).or_default().push(path.clone());
+        }
+    }
+    assert!(declared.len() > 100, "only {} public types were found", declared.len());
+    let twice = declared.iter().filter(|(_, paths)| paths.len() > 1);
+    let twice: Vec<String> = twice.map(|((_, name), paths)| format!("{name}: {}", paths.join(", "))).collect();
+    none("public types with one name in one crate", &twice);
+}
+
+#[test]
+fn bounds_are_named_max_and_waits_are_named_timeout() {
+    let words = ["const MOST_", "const LONGEST_", "const DEEPEST_", "const SHORTEST_", "const PATIENCE:"];
+    none("constants to name MAX_…, MIN_… or …_TIMEOUT", &lines_with(&sources(), &words, |_, _| false));
+}
+
+#[test]
+fn the_product_has_no_unwrap_no_todo_and_no_skipped_test() {
+    // The compiler evaluates a constant, so it cannot panic at run time.
     let words = [".unwrap()", "todo!", "dbg!", "unimplemented!", ".expect(", "panic!(", "println!", "#[ignore"];
     let left = lines_with(&sources(), &words, |path, line| {
         line.trim_start().starts_with("const ")
@@ -330,7 +373,7 @@ fn nothing_is_left_unfinished_in_the_product() {
 }
 
 #[test]
-fn every_dependency_says_what_it_is_for() {
+fn each_dependency_has_a_comment() {
     let manifest = read("Cargo.toml");
     let dependencies = manifest.split("[workspace.dependencies]").nth(1).expect("dependencies").split("\n[").next().expect("a section");
     let silent: Vec<String> = dependencies
@@ -342,7 +385,7 @@ fn every_dependency_says_what_it_is_for() {
 }
 
 #[test]
-fn every_code_and_every_variable_is_documented() {
+fn the_guide_documents_each_code_and_each_variable() {
     let errors = read("docs/guide/errors.md");
     let missing: Vec<String> = Code::ALL
         .iter()
@@ -365,7 +408,7 @@ fn every_code_and_every_variable_is_documented() {
 }
 
 #[test]
-fn every_link_of_the_documents_leads_somewhere() {
+fn each_link_in_the_documents_has_a_target() {
     let mut broken = Vec::new();
     for (path, text) in files(".", ".md") {
         for piece in text.split("](").skip(1) {
@@ -376,23 +419,23 @@ fn every_link_of_the_documents_leads_somewhere() {
             }
         }
     }
-    none("links to nothing", &broken);
+    none("links without a target", &broken);
 }
 
-/// The blocks of one language in a document.
+/// The code blocks of one language in a document.
 fn blocks(text: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");
     text.split(&fence).skip(1).map(|part| part.split("```").next().unwrap_or_default().to_owned()).collect()
 }
 
 /// The catalog of a manifest that a document shows.
-fn shown(document: &str, manifest: &str) -> Catalog {
+fn catalog_of(document: &str, manifest: &str) -> Catalog {
     let manifest = Manifest::read(manifest).unwrap_or_else(|error| panic!("{document}: {error}"));
     Catalog::resolve(&manifest).unwrap_or_else(|error| panic!("{document}: {error}"))
 }
 
-/// How many statements a document shows; each must be valid for a resource of the catalog.
-fn accepted_statements(document: &str, catalog: &Catalog) -> usize {
+/// Counts the statements of a document, and checks that each is valid for a resource of the catalog.
+fn count_valid_statements(document: &str, catalog: &Catalog) -> usize {
     let viewer = Viewer::operator();
     let mut refused = Vec::new();
     let mut count = 0;
@@ -420,18 +463,18 @@ fn accepted_statements(document: &str, catalog: &Catalog) -> usize {
 }
 
 #[test]
-fn every_statement_of_the_language_guide_is_valid_for_a_resource_of_the_manifest_guide() {
+fn each_statement_of_the_language_guide_is_valid_for_the_manifest_guide() {
     let manifests = blocks(&read("docs/guide/manifest.md"), "toml");
-    shown("docs/guide/manifest.md", manifests.first().expect("the first look"));
-    let catalog = shown("docs/guide/manifest.md", manifests.last().expect("the complete example"));
-    let count = accepted_statements("docs/guide/language.md", &catalog);
+    catalog_of("docs/guide/manifest.md", manifests.first().expect("the first example"));
+    let catalog = catalog_of("docs/guide/manifest.md", manifests.last().expect("the complete example"));
+    let count = count_valid_statements("docs/guide/language.md", &catalog);
     assert!(count > 20, "only {count} statements were found");
 }
 
 #[test]
-fn every_recipe_loads_and_its_statement_is_valid() {
+fn each_recipe_has_a_valid_manifest_and_a_valid_statement() {
     let recipes = "docs/guide/recipes.md";
-    let catalog = shown(recipes, &blocks(&read(recipes), "toml").join("\n"));
-    let count = accepted_statements(recipes, &catalog);
+    let catalog = catalog_of(recipes, &blocks(&read(recipes), "toml").join("\n"));
+    let count = count_valid_statements(recipes, &catalog);
     assert!(count > 8, "only {count} statements were found");
 }

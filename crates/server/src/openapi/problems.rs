@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    const CHOSEN: &str = include_str!("../error.rs");
+    const CHOSEN: &str = include_str!("../problem.rs");
     const GUIDE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/errors.md"));
 
     #[test]

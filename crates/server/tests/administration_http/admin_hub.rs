@@ -5,19 +5,19 @@ use serde_json::{Value, json};
 use store::hub_records::Bind;
 use uuid::Uuid;
 
-use crate::stage::{CLIENT, PASSWORD, Stage, basic, bearer, posted};
-use crate::support::{Place, Request, Response, post};
+use crate::support::{Backend, Request, Response, post};
+use crate::test_hub::{CLIENT, PASSWORD, TestHub, basic, bearer, posted};
 
 pub(crate) struct AdminHub {
-    pub(crate) stage: Stage,
+    pub(crate) stage: TestHub,
     /// The id of the administrator.
     pub(crate) root: Uuid,
     pub(crate) token: String,
 }
 
 impl AdminHub {
-    pub(crate) async fn start(place: Place) -> Self {
-        let stage = Stage::start(place).await;
+    pub(crate) async fn start(backend: Backend) -> Self {
+        let stage = TestHub::start(backend).await;
         administers(&stage, true).await;
         let root = administrator(&stage, "root").await;
         let token = token_of(&stage, "root").await;
@@ -86,12 +86,12 @@ impl AdminHub {
 }
 
 /// Sets whether the client can change the hub's records.
-pub(crate) async fn administers(stage: &Stage, flag: bool) {
+pub(crate) async fn administers(stage: &TestHub, flag: bool) {
     let marked = "UPDATE peristyle.client SET administers = $1 WHERE id = 'shop' RETURNING id";
     assert_eq!(stage.records.run(marked, &[Bind::Flag(flag)]).await.unwrap().len(), 1);
 }
 
-async fn administrator(stage: &Stage, name: &str) -> Uuid {
+async fn administrator(stage: &TestHub, name: &str) -> Uuid {
     let id = stage.add_account(name, &[]).await;
     let mut transaction = stage.records.begin().await.unwrap();
     store::hub_records::accounts::set_roles(&mut transaction, id, &[ADMINISTRATOR]).await.unwrap();
@@ -100,12 +100,12 @@ async fn administrator(stage: &Stage, name: &str) -> Uuid {
     id
 }
 
-pub(crate) async fn signed_in(stage: &Stage, name: &str, password: &str) -> Response {
+pub(crate) async fn signed_in(stage: &TestHub, name: &str, password: &str) -> Response {
     let pairs = [("grant_type", "password"), ("username", name), ("password", password)];
     stage.send(&posted("/token", &pairs).header("authorization", &basic(CLIENT, &stage.secret))).await
 }
 
-pub(crate) async fn token_of(stage: &Stage, name: &str) -> String {
+pub(crate) async fn token_of(stage: &TestHub, name: &str) -> String {
     bearer(&signed_in(stage, name, PASSWORD).await.good()["access_token"])
 }
 

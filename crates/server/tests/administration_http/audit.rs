@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::admin_hub::{AdminHub, text};
-use crate::support::{PLACES, Place, post};
+use crate::support::{BACKENDS, Backend, post};
 
 /// The data of the newest event, which must be this one.
 async fn newest(hub: &AdminHub, name: &str) -> Value {
@@ -15,8 +15,8 @@ async fn newest(hub: &AdminHub, name: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_names_the_changed_fields_and_shows_no_private_values() {
     // contract I27.20
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         hub.create("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get"]})).await;
         let tenant = hub.create("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
         let new = json!({"username": "bo", "email": "bo@example.com", "meta": {"pin": "marker-1"}});
@@ -52,8 +52,8 @@ async fn an_update_names_the_changed_fields_and_shows_no_private_values() {
 #[tokio::test(flavor = "multi_thread")]
 async fn updates_of_roles_clients_tenants_and_apps_name_their_fields_too() {
     // contract I27.20
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let id = |made: &Value| text(&made["id"]).to_owned();
         let role = id(&hub.create("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get", "shop.a.get"]})).await);
         let change = json!({"name": "seller", "permissions": ["shop.note.get", "shop.b.get"]});
@@ -96,8 +96,8 @@ async fn updates_of_roles_clients_tenants_and_apps_name_their_fields_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_change_is_an_event_with_actor_operation_and_reason() {
     // contract I27.21, attack 82
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let (keeper, token) = hub.account("keeper", &["iam.account.get", "iam.account.update", "iam.account.create"]).await;
         let refused = async |operation: &str, reason: &str| {
             let event = hub.events().await.pop().expect("an event");
@@ -141,7 +141,7 @@ async fn a_refused_change_is_an_event_with_actor_operation_and_reason() {
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_changes_cannot_flood_the_audit_log() {
     // contract I27.21, attack 82
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let (_, token) = hub.account("keeper", &["iam.account.get"]).await;
     for _ in 0..40 {
         hub.by(&token, &format!("iam/accounts/delete/{}", hub.root), &json!({})).await.problem(403);

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::admin_hub::{AdminHub, text};
-use crate::support::{Place, get};
+use crate::support::{Backend, get};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn openapi_describes_the_operations_and_the_oauth_endpoints_of_a_hub() {
     // contract I29.1
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let document = hub.stage.send(&get("/api/openapi.json")).await.good();
     for path in [
         "/api/iam/accounts/paginate",
@@ -56,7 +56,7 @@ async fn openapi_describes_the_operations_and_the_oauth_endpoints_of_a_hub() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_refusal_of_an_invalid_token_is_described_everywhere() {
     // contract E6.6, I29.1
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let document = hub.stage.send(&get("/api/openapi.json")).await.good();
     let mut refused = 0;
     for (path, item) in document["paths"].as_object().expect("paths") {
@@ -99,7 +99,7 @@ async fn checked_answer(hub: &AdminHub, document: &Value, (token, path, id): (&s
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_match_their_schemas_with_and_without_permission_to_read() {
     // contract I29.1, I25.3
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let document = hub.stage.send(&get("/api/openapi.json")).await.good();
     let needed = ["oAuth.client.create", "oAuth.client.update", "iam.role.create", "iam.role.update", "iam.account.create"];
     let more = ["iam.account.update", "iam.tenant.create", "hub.app.create", "hub.appAccount.create", "iam.session.delete"];
@@ -127,7 +127,7 @@ async fn answers_match_their_schemas_with_and_without_permission_to_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn introspection_shows_the_mutations_of_a_hub() {
     // contract I29.1
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let document = "{ __schema { mutationType { fields { name args { name type { kind ofType { name } } } type { name } } } } }";
     let answer = hub.graphql(None, document, json!({})).await;
     let fields = answer["data"]["__schema"]["mutationType"]["fields"].as_array().expect("fields").clone();
@@ -147,7 +147,7 @@ async fn introspection_shows_the_mutations_of_a_hub() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_docs_page_shows_the_hub_s_resources_to_accounts_that_may_read_them() {
     // contract I29.1, E8.2
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let names = async |token: Option<&str>| {
         let request = get("/docs/resources.json");
         let request = token.map_or(request.clone(), |token| request.header("authorization", token));
@@ -164,7 +164,7 @@ async fn the_docs_page_shows_the_hub_s_resources_to_accounts_that_may_read_them(
 #[tokio::test(flavor = "multi_thread")]
 async fn introspect_avoids_every_type_name_of_a_hub() {
     // contract G1.8
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let schema = hub.data("{ __schema { types { name } } }", Value::Null).await;
     let names: Vec<&str> = schema["__schema"]["types"].as_array().expect("types").iter().map(|kind| text(&kind["name"])).collect();
     let of_the_hub = names.iter().filter(|name| !name.starts_with("__") && !name.starts_with("Shop"));

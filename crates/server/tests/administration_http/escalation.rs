@@ -1,12 +1,12 @@
 //! Privilege escalation: no account grants or takes over more than it holds, and a hub keeps an administrator.
 
-use peristyle::chance;
+use peristyle::random;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::admin_hub::{AdminHub, text};
-use crate::stage::{PASSWORD, cookie, posted};
-use crate::support::{PLACES, Place, Request, until};
+use crate::support::{BACKENDS, Backend, Request, until};
+use crate::test_hub::{PASSWORD, cookie, posted};
 
 const KEEPER: [&str; 10] = [
     "iam.account.get",
@@ -24,8 +24,8 @@ const KEEPER: [&str; 10] = [
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_grants_and_takes_over_only_what_it_holds() {
     // contract I27.1, I12.4
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let (keeper, token) = hub.account("keeper", &KEEPER).await;
         let boss = hub.create("iam/roles/create", json!({"name": "boss", "permissions": ["shop.note.delete"]})).await;
         let (chief, _) = hub.account("chief", &["shop.note.delete"]).await;
@@ -73,8 +73,8 @@ async fn an_account_grants_and_takes_over_only_what_it_holds() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_adds_others_only_to_its_own_tenants() {
     // contract I27.1
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let (keeper, token) = hub.account("keeper", &KEEPER).await;
         let north = hub.create("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
         let south = hub.create("iam/tenants/create", json!({"name": "South"})).await["id"].clone();
@@ -92,7 +92,7 @@ async fn an_account_adds_others_only_to_its_own_tenants() {
         }
         // Creating a missing tenant needs the permission for that too.
         let (_, warden) = hub.account("warden", &["iam.account.get", "iam.account.create", "iam.tenant.update"]).await;
-        let fresh = json!({"username": "x", "tenants": [chance::id().to_string()]});
+        let fresh = json!({"username": "x", "tenants": [random::uuid().to_string()]});
         let problem = hub.by(&warden, "iam/accounts/create", &fresh).await.problem(403);
         assert!(problem["code"] == "FORBIDDEN" && text(&problem["detail"]).contains("iam.tenant.create"), "{problem}");
     }
@@ -101,12 +101,12 @@ async fn an_account_adds_others_only_to_its_own_tenants() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_that_the_hub_does_not_know_needs_the_same_right() {
     // contract I27.1
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let maker: Vec<&str> = KEEPER.into_iter().chain(["iam.tenant.create", "iam.tenant.delete"]).collect();
         let (id, token) = hub.account("maker", &maker).await;
         // A satellite may have rows of it.
-        let unknown = chance::id().to_string();
+        let unknown = random::uuid().to_string();
         let removed = hub.create("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
         hub.by(&token, &format!("iam/tenants/delete/{}", text(&removed)), &json!({})).await.good();
         for tenant in [json!(unknown), removed] {
@@ -127,8 +127,8 @@ async fn a_tenant_that_the_hub_does_not_know_needs_the_same_right() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_ends_when_the_password_or_the_rights_of_its_account_change() {
     // contract I9.6, I27.1
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let role = hub.create("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get"]})).await;
         let made = json!({"username": "bo", "password": PASSWORD, "roles": ["clerk"]});
         let account = text(&hub.create("iam/accounts/create", made).await["id"]).to_owned();
@@ -144,7 +144,7 @@ async fn a_link_ends_when_the_password_or_the_rights_of_its_account_change() {
         for (path, input) in [
             (format!("iam/accounts/set-password/{account}"), json!({"password": PASSWORD})),
             (format!("iam/roles/update/{}", text(&role["id"])), json!({"permissions": ["shop.note.get", "iam.account.get"]})),
-            (update.clone(), json!({"tenants": [chance::id().to_string()]})),
+            (update.clone(), json!({"tenants": [random::uuid().to_string()]})),
             (update.clone(), json!({"tenants": []})),
             (update.clone(), json!({"roles": []})),
             (update.clone(), json!({"roles": ["administrator"]})),
@@ -169,8 +169,8 @@ async fn a_link_ends_when_the_password_or_the_rights_of_its_account_change() {
 #[tokio::test(flavor = "multi_thread")]
 async fn removed_rights_stop_counting_concurrently() {
     // contract I27.1, I27.3
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let (second, token) = hub.administrator("second").await;
         hub.create("iam/roles/create", json!({"name": "reader", "permissions": ["iam.account.get"]})).await;
         // An account can remove its own rights, and they are gone.
@@ -185,8 +185,8 @@ async fn removed_rights_stop_counting_concurrently() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_administrator_cannot_be_removed_in_any_way() {
     // contract I27.2, I12.5
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let root = hub.root;
         for (path, input) in [
             (format!("iam/accounts/delete/{root}"), json!({})),
@@ -202,8 +202,8 @@ async fn the_last_administrator_cannot_be_removed_in_any_way() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_administrators_who_remove_each_other_one_stays() {
     // contract I27.2
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         for (name, path, input) in [
             ("removed", "iam/accounts/delete", json!({})),
             ("closed", "iam/accounts/update", json!({"isActive": false})),
@@ -217,8 +217,8 @@ async fn of_two_administrators_who_remove_each_other_one_stays() {
             let attempt = |token: &str, victim: Uuid| AdminHub::request(token, &format!("{path}/{victim}"), &input);
             let statuses = concurrently(&hub, [attempt(&ana_token, bo), attempt(&bo_token, ana)]).await;
             let left = active_administrators(&hub).await;
-            assert!(left.len() == 1 && [ana, bo].contains(&left[0]), "{place:?}, {name}: {left:?}, {statuses:?}");
-            assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{place:?}, {name}: {statuses:?}");
+            assert!(left.len() == 1 && [ana, bo].contains(&left[0]), "{backend:?}, {name}: {left:?}, {statuses:?}");
+            assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{backend:?}, {name}: {statuses:?}");
         }
     }
 }
@@ -227,13 +227,13 @@ async fn of_two_administrators_who_remove_each_other_one_stays() {
 /// change writes last, until both wait for it.
 async fn concurrently(hub: &AdminHub, requests: [Request; 2]) -> Vec<u16> {
     let address = hub.stage.server.address;
-    let held = match hub.stage.database.place {
-        Place::Postgres => {
+    let held = match hub.stage.database.backend {
+        Backend::Postgres => {
             let client = hub.stage.database.client().await;
             client.batch_execute("BEGIN; LOCK TABLE peristyle.event IN EXCLUSIVE MODE").await.unwrap();
             Some(client)
         }
-        Place::Sqlite => None,
+        Backend::Sqlite => None,
     };
     let sent = requests.map(|request| tokio::spawn(async move { request.send(address).await }));
     if let Some(client) = held {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::admin_hub::{AdminHub, text};
-use crate::support::{PLACES, Place, Response, post};
+use crate::support::{BACKENDS, Backend, Response, post};
 
 fn faults(answer: &Response) -> Vec<(String, String)> {
     let problem = answer.problem(400);
@@ -112,8 +112,8 @@ fn cases() -> Vec<Case> {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_answer_has_every_fault_of_an_input() {
     // contract I26.1, I26.2, I26.3
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let before = hub.events().await.len();
         for (path, input, expected) in cases() {
             let found = faults(&hub.rest(path, input.clone()).await);
@@ -127,7 +127,7 @@ async fn one_answer_has_every_fault_of_an_input() {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_name_what_is_accepted_and_similar_names() {
     // contract I26.1
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let message = async |path: &str, input: Value| {
         let problem = hub.rest(path, input).await.problem(400);
         text(&problem["errors"][0]["message"]).to_owned()
@@ -144,7 +144,7 @@ async fn messages_name_what_is_accepted_and_similar_names() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_are_not_json_objects_are_refused() {
     // contract I26.3
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let send = async |request: crate::support::Request| hub.stage.send(&request.header("authorization", &hub.token)).await;
     let create = |body: &str| post("/api/iam/roles/create", body);
     assert_eq!(faults(&send(create("{")).await), [("IN100".to_owned(), String::new())]);
@@ -166,8 +166,8 @@ async fn bodies_that_are_not_json_objects_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_existing_record_is_409_and_a_missing_one_404() {
     // contract I26.2, I12.6
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let id = "11111111-1111-4111-8111-111111111111";
         let bo = hub.create("iam/accounts/create", json!({"username": "bo", "email": "bo@example.com"})).await;
         hub.create("iam/roles/create", json!({"name": "clerk"})).await;
@@ -216,7 +216,7 @@ async fn an_existing_record_is_409_and_a_missing_one_404() {
 #[tokio::test(flavor = "multi_thread")]
 async fn graphql_reports_the_same_problem() {
     // contract I26.1, I25.4
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let document = "mutation ($input: OAuthCreateClientInput!) { oAuthCreateClient(input: $input) { id } }";
     let input = json!({"id": "a b", "name": "x", "redirect": "nowhere", "grants": ["implicit"]});
     let answer = hub.graphql(Some(&hub.token), document, json!({"input": input})).await;

@@ -8,7 +8,7 @@ mod escalation;
 mod faults;
 mod operations;
 mod permission;
-#[path = "../hub/stage.rs"]
-mod stage;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../hub/test_hub.rs"]
+mod test_hub;

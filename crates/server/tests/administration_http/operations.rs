@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::admin_hub::{AdminHub, signed_in, text};
-use crate::stage::{CLIENT, PASSWORD, basic, cookie, error, posted};
-use crate::support::{PLACES, Place, get, post};
+use crate::support::{BACKENDS, Backend, get, post};
+use crate::test_hub::{CLIENT, PASSWORD, basic, cookie, error, posted};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_created_changed_and_deleted_over_rest() {
     // contract I25.1, I25.3
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let role = hub.create("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get"]})).await;
         let tenant = "11111111-1111-4111-8111-111111111111";
         let account = hub
@@ -30,7 +30,7 @@ async fn an_account_is_created_changed_and_deleted_over_rest() {
         let find = format!("iam/accounts/find/{id}");
         assert_eq!(account, hub.row(&find, json!({"roles": true, "tenants": true})).await);
         let tokens = signed_in(&hub.stage, "bo", "battery staple").await.good();
-        let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
+        let me = get("/api/iam/me").header("authorization", &crate::test_hub::bearer(&tokens["access_token"]));
         assert_eq!(hub.stage.send(&me).await.good()["id"], json!(id));
 
         let update = format!("iam/accounts/update/{id}");
@@ -49,7 +49,7 @@ async fn an_account_is_created_changed_and_deleted_over_rest() {
         assert_eq!(hub.stage.send(&me).await.status(), 401, "what was granted before is over");
         hub.rest(&format!("iam/accounts/set-password/{id}"), json!({"password": "another password"})).await.good();
         let tokens = signed_in(&hub.stage, "bob", "another password").await.good();
-        let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
+        let me = get("/api/iam/me").header("authorization", &crate::test_hub::bearer(&tokens["access_token"]));
         assert_eq!(hub.rest(&update, json!({"isActive": false})).await.good()["isActive"], json!(false));
         assert_eq!(hub.stage.send(&me).await.status(), 401, "closed at once");
         assert_eq!(error(&signed_in(&hub.stage, "bob", "another password").await, 400), "invalid_grant");
@@ -64,8 +64,8 @@ async fn an_account_is_created_changed_and_deleted_over_rest() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_is_shown_once_and_sets_a_password_once() {
     // contract I27.4
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let account = hub.create("iam/accounts/create", json!({"username": "bo"})).await;
         let id = text(&account["id"]);
         let first = hub.rest(&format!("iam/accounts/invite/{id}"), json!({})).await.good();
@@ -90,8 +90,8 @@ async fn a_link_is_shown_once_and_sets_a_password_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn roles_tenants_apps_and_lists_are_created_changed_and_removed() {
     // contract I25.1, I25.3
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let role = hub.create("iam/roles/create", json!({"name": "clerk", "description": "Sells", "permissions": ["shop.note.get"]})).await;
         assert_eq!((&role["description"], &role["permissions"][0]["name"]), (&json!("Sells"), &json!("shop.note.get")));
         let path = |what: &str, row: &Value| format!("{what}/{}", text(&row["id"]));
@@ -123,8 +123,8 @@ async fn roles_tenants_apps_and_lists_are_created_changed_and_removed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_s_secret_is_shown_once_and_renewed_with_an_overlap() {
     // contract I25.3, I27.4
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let app = hub.create("hub/apps/create", json!({"code": "web"})).await;
         let input = json!({"id": "web:1%", "name": "Web", "redirect": "https://web.test/back", "grants": ["password", "refresh_token"], "accessTokenSeconds": 60, "appId": app["id"]});
         let client = hub.create("o-auth/clients/create", input).await;
@@ -156,7 +156,7 @@ async fn a_client_s_secret_is_shown_once_and_renewed_with_an_overlap() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_has_the_default_grants_unless_others_are_sent() {
     // contract I25.3
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     for (id, grants, had) in [
         ("unsaid", json!(null), json!(["authorization_code", "refresh_token"])),
         ("none", json!([]), json!([])),
@@ -171,8 +171,8 @@ async fn a_client_has_the_default_grants_unless_others_are_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_are_listed_and_ended() {
     // contract I28.1, I27.3
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let ada = hub.stage.account.to_string();
         let (one, two) = (hub.stage.sign_in().await, hub.stage.sign_in().await);
         let ask = json!({"query": {"where": {"accountId": {"eq": ada}}, "relations": {"account": true}}});
@@ -193,7 +193,7 @@ async fn sessions_are_listed_and_ended() {
         let all = hub.rest(&format!("iam/accounts/end-sessions/{ada}"), json!({})).await.good();
         assert_eq!((&all["id"], &all["sessions"], &all["grants"]), (&json!(ada), &json!(1), &json!(1)));
         assert_eq!(hub.rest("iam/sessions/list", ask).await.good(), json!([]));
-        let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
+        let me = get("/api/iam/me").header("authorization", &crate::test_hub::bearer(&tokens["access_token"]));
         assert_eq!(hub.stage.send(&me).await.status(), 401);
         assert!(!cookie(&hub.stage.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)])).await).is_empty());
     }
@@ -202,8 +202,8 @@ async fn sessions_are_listed_and_ended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_is_an_event_with_its_actor() {
     // contract I27.4, I28.1
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let before = hub.events().await.len();
         let account = hub.create("iam/accounts/create", json!({"username": "bo"})).await;
         let id = text(&account["id"]).to_owned();
@@ -250,8 +250,8 @@ async fn every_change_is_an_event_with_its_actor() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_operation_is_a_graphql_mutation() {
     // contract I25.1, I25.4
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let document = "mutation ($account: IamCreateAccountInput!, $client: OAuthCreateClientInput!) {
             role: iamCreateRole(input: {name: \"clerk\", permissions: [\"shop.note.get\"]}) { id name permissions { name } }
             account: iamCreateAccount(input: $account) { id username isActive roles { name } tenants { id } meta dPermissions __typename }
@@ -320,8 +320,8 @@ async fn every_operation_is_a_graphql_mutation() {
 #[tokio::test(flavor = "multi_thread")]
 async fn mutations_run_in_order_each_in_its_own_transaction() {
     // contract I25.4
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let document = "mutation {
             a: iamCreateTenant(input: {name: \"North\"}) { code }
             b: iamCreateTenant(input: {name: \"North\"}) { code }
@@ -347,8 +347,8 @@ async fn mutations_run_in_order_each_in_its_own_transaction() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_without_an_app_gets_one_of_its_own() {
     // contract I24.4
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let new = json!({"id": "web", "name": "Web", "redirect": "https://web.test/callback", "grants": ["password", "refresh_token"]});
         let client = hub.create("o-auth/clients/create", new).await;
         let (account, _) = hub.account("bo", &[]).await;
@@ -383,8 +383,8 @@ async fn a_client_without_an_app_gets_one_of_its_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_removal_of_a_closed_app_opens_nothing() {
     // contract I24.4
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let closed = hub.create("hub/apps/create", json!({"code": "shop", "isClosed": true})).await;
         let redirect = "https://web.test/callback";
         let own = hub.create("o-auth/clients/create", json!({"id": "web", "name": "Web", "redirect": redirect})).await;
@@ -409,7 +409,7 @@ async fn the_removal_of_a_closed_app_opens_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn graphql_coerces_one_value_to_a_list_and_refuses_a_null_condition() {
     // contract G2.5
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let made = hub.data(r#"mutation { iamCreateRole(input: {name: "one", permissions: "iam.role.get"}) { id name } }"#, Value::Null).await;
     assert_eq!(made["iamCreateRole"]["name"], "one");
     let role =

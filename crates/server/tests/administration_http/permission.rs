@@ -4,7 +4,7 @@ use peristyle::random;
 use serde_json::json;
 
 use crate::admin_hub::{AdminHub, administers, text};
-use crate::support::{Database, PLACES, Place, Request, Setup, get, post};
+use crate::support::{BACKENDS, Backend, Database, Request, Setup, get, post};
 
 /// Every operation: its path, its mutation, its permission.
 const OPERATIONS: [(&str, &str, &str); 23] = [
@@ -36,8 +36,8 @@ const OPERATIONS: [(&str, &str, &str); 23] = [
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_permission_the_input_is_not_read() {
     // contract I25.2
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let cookie = hub.stage.sign_in().await;
         let all: Vec<&str> = OPERATIONS.iter().map(|(_, _, permission)| *permission).collect();
         let mut holders = std::collections::HashMap::new();
@@ -87,8 +87,8 @@ async fn without_the_permission_the_input_is_not_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_of_an_unmarked_client_changes_nothing() {
     // contract I25.5, attack 64
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         administers(&hub.stage, false).await;
         let (_, lacking) = hub.account("lacking", &["iam.account.get"]).await;
         for (path, mutation, _) in OPERATIONS {
@@ -131,8 +131,8 @@ async fn a_token_of_an_unmarked_client_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operation_needs_only_the_permission_that_it_names() {
     // contract I25.2
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let app = text(&hub.create("hub/apps/create", json!({"code": "till"})).await["id"]).to_owned();
         let mut holders = std::collections::HashMap::new();
         for (path, _, permission) in OPERATIONS {
@@ -163,7 +163,7 @@ async fn an_operation_needs_only_the_permission_that_it_names() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_may_change_but_not_read_gets_only_the_key() {
     // contract I25.3
-    let hub = AdminHub::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Backend::Sqlite).await;
     let (_, blind) = hub.account("blind", &["iam.tenant.create", "iam.account.create"]).await;
     let tenant = hub.by(&blind, "iam/tenants/create", &json!({"name": "North"})).await;
     assert_eq!((tenant.status(), tenant.json().as_object().map(serde_json::Map::len)), (201, Some(1)), "{}", tenant.text());
@@ -180,7 +180,7 @@ async fn a_caller_that_may_change_but_not_read_gets_only_the_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn there_is_no_administration_without_a_hub() {
     // contract I25.1, I29.1
-    let database = Database::with(Place::Sqlite, "SELECT 1").await;
+    let database = Database::with(Backend::Sqlite, "SELECT 1").await;
     let server = Setup::new("").serve(&database).await;
     for (path, _, _) in OPERATIONS {
         assert_eq!(server.post(&format!("/api/{path}"), "{}").await.problem(404)["code"], "NOT_FOUND", "{path}");
@@ -199,8 +199,8 @@ async fn there_is_no_administration_without_a_hub() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_permission_to_see_sql_can_be_granted() {
     // contract E5.4
-    for place in PLACES {
-        let hub = AdminHub::start(place).await;
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
         let role = hub.rest("iam/roles/create", json!({"name": "tuner", "permissions": ["peristyle.explain", "iam.account.get"]})).await;
         assert_eq!(role.status(), 201, "{}", role.text());
         let (_, reader) = hub.account("reader", &["iam.account.get"]).await;

@@ -8,7 +8,7 @@ mod shapes;
 mod support;
 mod values;
 
-use support::{Database, PLACES, Response, Server, shop};
+use support::{BACKENDS, Database, Response, Server, shop};
 
 /// The shop on both databases.
 struct Both {
@@ -18,7 +18,7 @@ struct Both {
 
 impl Both {
     async fn open() -> Self {
-        let (postgres, sqlite) = (shop::open(PLACES[0]).await, shop::open(PLACES[1]).await);
+        let (postgres, sqlite) = (shop::open(BACKENDS[0]).await, shop::open(BACKENDS[1]).await);
         Both { servers: [postgres.0, sqlite.0], _databases: [postgres.1, sqlite.1] }
     }
 

@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
-use crate::support::{Place, Setup};
+use crate::support::{Backend, Setup};
 use crate::{LIST, MANIFEST, ONE, database};
 
 // contract E9.6
 #[tokio::test]
-async fn an_expensive_statement_is_refused_and_says_what_would_help() {
-    let database = database(Place::Postgres).await;
+async fn an_expensive_statement_is_422_with_a_hint() {
+    let database = database(Backend::Postgres).await;
     database.execute("ANALYZE items").await;
     let mut setup = Setup::new(MANIFEST);
     setup.database.max_cost = Some(300.0);
     let server = setup.serve(&database).await;
-    // The same shape: cheap for one value, dear for another. Neither opens or closes the door for the other.
+    // The same SQL text is cheap for one value and expensive for another.
     let above = |id: i64| json!({ "query": { "where": { "id": { "gt": id } } } }).to_string();
     for _ in 0..2 {
         assert_eq!(server.post(LIST, ONE).await.status(), 200);
@@ -22,7 +22,7 @@ async fn an_expensive_statement_is_refused_and_says_what_would_help() {
         assert_eq!(problem["code"], "TOO_EXPENSIVE");
         let detail = problem["detail"].as_str().unwrap();
         assert!(detail.contains("QUERY_MAX_COST") && detail.contains("limit") && detail.contains("index"), "{detail}");
-        // What a caller may not see decides the estimate too, so that it is not shown.
+        // The estimate could reveal hidden rows, so the message has no number.
         assert!(!detail.contains(|character: char| character.is_ascii_digit()), "{detail}");
     }
     let page = json!({ "query": { "limit": 5 } }).to_string();
@@ -30,7 +30,7 @@ async fn an_expensive_statement_is_refused_and_says_what_would_help() {
     assert_eq!(
         server.post("/api/shop/items/paginate", &page).await.problem(422)["code"],
         "TOO_EXPENSIVE",
-        "its total goes through the table"
+        "the total reads the whole table"
     );
     let document = json!({ "query": "{ shopGetItems { id } shopFindItem { id } }" }).to_string();
     let answer = server.post("/graphql", document).await.json();

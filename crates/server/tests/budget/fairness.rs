@@ -1,9 +1,9 @@
-//! One caller floods, another one asks.
+//! Fairness between callers: one floods, another one queries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Database, Place, Setup, post};
+use crate::support::{Backend, Database, Setup, post};
 use crate::{MANIFEST, OTHER};
 
 const SLOW: &str = r#"
@@ -17,11 +17,11 @@ id = { type = "int", key = true }
 
 // attack 51, contract E9.3
 #[tokio::test]
-async fn a_flood_of_one_caller_delays_another_by_little() {
+async fn a_flood_of_one_caller_hardly_delays_another() {
     let script = "CREATE TABLE items (id integer PRIMARY KEY, label text NOT NULL);
                   INSERT INTO items VALUES (1, 'one');
                   CREATE VIEW slow AS SELECT 1::int AS id FROM pg_sleep(0.2);";
-    let database = Database::with(Place::Postgres, script).await;
+    let database = Database::with(Backend::Postgres, script).await;
     let server = Setup::new(&format!("{MANIFEST}{SLOW}")).pool(4).serve(&database).await;
     let address = server.address;
     let answered = Arc::new(AtomicUsize::new(0));
@@ -35,7 +35,6 @@ async fn a_flood_of_one_caller_delays_another_by_little() {
             })
         })
         .collect();
-    // The flood has filled its share and waits.
     crate::support::until("the flood waits", async || server.metrics_text().contains("peristyle_budget_used{budget=\"statements\"} 3"))
         .await;
     for _ in 0..10 {

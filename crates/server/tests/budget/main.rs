@@ -1,18 +1,17 @@
-//! What one caller cannot do to the others: attacks on memory, connections, the database pool and the processor, and the answers that
-//! other callers get meanwhile.
+//! Budgets: one caller exhausts memory, connections, the pool or the CPU, and other callers still get answers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cost;
-mod documents;
 mod fairness;
-mod hosts;
+mod graphql_documents;
+mod headers;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use support::{Database, Place};
+use support::{Backend, Database};
 
 const ROWS: usize = 20_000;
 
@@ -29,12 +28,12 @@ const LIST: &str = "/api/shop/items/list";
 const ALL: &str = "{}";
 const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
 
-/// Ten megabytes: more than all buffers between server and reader hold.
-async fn database(place: Place) -> Database {
-    let label = if place == Place::Postgres { "repeat('x', 500)" } else { "hex(zeroblob(250))" };
+/// Ten megabytes of rows, more than all buffers between server and client hold.
+async fn database(backend: Backend) -> Database {
+    let label = if backend == Backend::Postgres { "repeat('x', 500)" } else { "hex(zeroblob(250))" };
     let script = format!(
         "CREATE TABLE items (id integer PRIMARY KEY, label text NOT NULL);
          INSERT INTO items WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {ROWS}) SELECT n, {label} FROM numbers;"
     );
-    Database::with(place, &script).await
+    Database::with(backend, &script).await
 }

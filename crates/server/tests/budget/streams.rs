@@ -1,16 +1,16 @@
-//! Readers that hold streams open.
+//! Streams that clients keep open.
 
 use std::time::Duration;
 
-use crate::support::http::{Chunk, Wire};
-use crate::support::{PLACES, Server, Setup, get, post, until};
+use crate::support::http::{Chunk, Connection};
+use crate::support::{BACKENDS, Server, Setup, get, post, until};
 use crate::{ALL, LIST, MANIFEST, ONE, OTHER, database};
 
-/// Streams whose readers have seen the head and take nothing more.
-async fn hold(server: &Server, count: usize) -> (Vec<Wire>, usize) {
+/// Opens streams and reads only their heads; returns the open streams and the number of refusals.
+async fn open_unread_streams(server: &Server, count: usize) -> (Vec<Connection>, usize) {
     let mut held = Vec::new();
     for _ in 0..count {
-        let mut wire = Wire::narrow(server.address).await;
+        let mut wire = Connection::with_small_buffer(server.address).await;
         wire.request(&post(LIST, ALL)).await;
         held.push(wire);
     }
@@ -31,17 +31,17 @@ async fn hold(server: &Server, count: usize) -> (Vec<Wire>, usize) {
 
 // attack 52, contract E9.4, contract E9.10
 #[tokio::test]
-async fn streams_of_one_caller_leave_the_database_to_the_others() {
-    for place in PLACES {
-        let database = database(place).await;
+async fn streams_of_one_caller_leave_connections_to_other_callers() {
+    for backend in BACKENDS {
+        let database = database(backend).await;
         let server = Setup::new(MANIFEST).pool(4).serve(&database).await;
-        let (streams, refused) = hold(&server, 16).await;
-        // Of four connections streams have two, and one caller has one of these.
-        assert_eq!((streams.len(), refused), (1, 15), "{place:?}");
-        assert_eq!(server.get("/ready").await.status(), 200, "{place:?}");
-        assert_eq!(server.post(LIST, ONE).await.status(), 200, "{place:?}: the same caller's page");
+        let (streams, refused) = open_unread_streams(&server, 16).await;
+        // Streams may use two of the four connections, and one caller one of these.
+        assert_eq!((streams.len(), refused), (1, 15), "{backend:?}");
+        assert_eq!(server.get("/ready").await.status(), 200, "{backend:?}");
+        assert_eq!(server.post(LIST, ONE).await.status(), 200, "{backend:?}: a page of the same caller");
         let other = post(LIST, ALL).send_from(OTHER, server.address).await;
-        assert_eq!(other.status(), 200, "{place:?}: a stream of another caller");
+        assert_eq!(other.status(), 200, "{backend:?}: a stream of another caller");
         assert!(other.whole);
         drop(streams);
         until("the slot is free again", async || server.post(LIST, ALL).await.status() == 200).await;
@@ -50,13 +50,13 @@ async fn streams_of_one_caller_leave_the_database_to_the_others() {
 
 // attack 52, contract E9.4
 #[tokio::test]
-async fn a_stream_ends_at_its_timeout_however_steadily_it_is_read() {
-    for place in PLACES {
-        let database = database(place).await;
+async fn a_stream_ends_at_its_timeout_even_if_the_client_reads() {
+    for backend in BACKENDS {
+        let database = database(backend).await;
         let mut setup = Setup::new(MANIFEST).pool(2);
         setup.database.stream_timeout = Duration::from_secs(1);
         let server = setup.serve(&database).await;
-        let mut wire = Wire::narrow(server.address).await;
+        let mut wire = Connection::with_small_buffer(server.address).await;
         wire.request(&post(LIST, ALL)).await;
         assert_eq!(wire.head().await.map(|head| head.status), Some(200));
         let mut last = Chunk::End;
@@ -67,43 +67,43 @@ async fn a_stream_ends_at_its_timeout_however_steadily_it_is_read() {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        assert_eq!(last, Chunk::Cut, "{place:?}");
+        assert_eq!(last, Chunk::Cut, "{backend:?}");
         until("the connection is free", async || server.post(LIST, ONE).await.status() == 200).await;
     }
 }
 
 // attack 52, contract E9.5
 #[tokio::test]
-async fn a_reader_that_takes_a_little_now_and_then_is_cut_off() {
-    for place in PLACES {
-        let database = database(place).await;
+async fn a_slow_client_is_disconnected() {
+    for backend in BACKENDS {
+        let database = database(backend).await;
         let mut setup = Setup::new(MANIFEST).pool(2);
         setup.database.stall_timeout = Duration::from_secs(2);
         let server = setup.serve(&database).await;
-        let mut wire = Wire::narrow(server.address).await;
+        let mut wire = Connection::with_small_buffer(server.address).await;
         wire.request(&post(LIST, ALL)).await;
         assert_eq!(wire.head().await.map(|head| head.status), Some(200));
-        // Twenty bytes at a time, about 200 a second: it never stops for two seconds, and never gets anywhere.
-        until("it is cut off", async || {
+        // 20 bytes at a time, about 200 a second: never idle for two seconds, but too slow.
+        until("the server disconnects the client", async || {
             tokio::time::sleep(Duration::from_millis(90)).await;
             wire.take(20).await.is_none() || server.metrics_text().contains("peristyle_budget_used{budget=\"streams\"} 0")
         })
         .await;
-        assert_eq!(server.post(LIST, ALL).await.status(), 200, "{place:?}");
+        assert_eq!(server.post(LIST, ALL).await.status(), 200, "{backend:?}");
     }
 }
 
 // contract E9.4
 #[tokio::test]
-async fn many_streams_that_are_read_are_answered_in_turn() {
-    for place in PLACES {
-        let database = database(place).await;
+async fn parallel_streams_wait_for_their_turn_and_complete() {
+    for backend in BACKENDS {
+        let database = database(backend).await;
         let server = Setup::new(MANIFEST).pool(4).serve(&database).await;
         let address = server.address;
         let readers: Vec<_> = (0..12).map(|_| tokio::spawn(async move { post(LIST, ALL).send(address).await })).collect();
         for reader in readers {
             let answer = reader.await.expect("an answer");
-            assert_eq!((answer.status(), answer.whole), (200, true), "{place:?}: {}", answer.text().len());
+            assert_eq!((answer.status(), answer.whole), (200, true), "{backend:?}: {}", answer.text().len());
         }
         assert_eq!(get("/health").send(address).await.status(), 200);
     }

@@ -1,18 +1,19 @@
-//! The server and its database: how they reach each other, and what happens when they do not.
+//! The server and its database: DSNs, outages, timeouts, prepared statements, the read replica.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod addresses;
-mod files;
+mod dsn;
 mod outages;
-mod patience;
-mod prepared;
-mod replica;
+mod prepared_statements;
+mod read_replica;
+mod sqlite_file;
 #[path = "../support/mod.rs"]
 mod support;
+mod timeouts;
 
-use support::{Database, Place, variable};
+use support::proxy::Proxy;
+use support::{Backend, Database, variable};
 
-/// A resource that tells how the server's own session is connected, and one with rows.
+/// A resource that shows the database session of the server, and one with rows.
 const MANIFEST: &str = r#"
 [resource.shop.session.fields]
 encrypted = "bool"
@@ -43,10 +44,17 @@ CREATE INDEX parts_of_item ON parts (item_id);
 ";
 
 async fn database() -> Database {
-    Database::with(Place::Postgres, SCRIPT).await
+    Database::with(Backend::Postgres, SCRIPT).await
 }
 
-/// The cluster's port.
+/// The port of the PostgreSQL cluster.
 fn port() -> String {
     variable("PERISTYLE_TEST_PORT")
+}
+
+/// A proxy to the cluster, and a DSN of this database through it.
+async fn proxied(database: &Database) -> (Proxy, String) {
+    let proxy = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let dsn = format!("postgres://postgres@{}/{}", proxy.address, database.name());
+    (proxy, dsn)
 }

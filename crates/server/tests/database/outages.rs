@@ -1,8 +1,8 @@
-//! The database goes away and comes back; the server stays.
+//! Outages of the database, and recovery from them.
 
-use crate::support::proxy::{Cable, Proxy};
-use crate::support::{Database, Place, Response, Setup, until};
-use crate::{MANIFEST, database, port};
+use crate::support::proxy::ProxyMode;
+use crate::support::{Backend, Database, Response, Setup, until};
+use crate::{MANIFEST, database, proxied};
 
 const LIST: &str = "/api/shop/items/list";
 const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
@@ -10,13 +10,13 @@ const DEEP: &str = r#"{"query":{"relations":{"parts":true}}}"#;
 
 // contract E2.6, contract E5.1
 #[tokio::test]
-async fn a_database_out_of_reach_is_503_and_service_resumes_by_itself() {
+async fn an_unreachable_database_is_503_and_the_server_recovers_by_itself() {
     let database = database().await;
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
-    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    let (proxy, dsn) = proxied(&database).await;
+    let server = Setup::new(MANIFEST).serve_at(&dsn).await;
     server.post(LIST, ONE).await.good();
     for round in 0..2 {
-        cable.set(Cable::Cut);
+        proxy.set(ProxyMode::Disconnect);
         for (operation, body) in
             [("list", ONE), ("list", "{}"), ("list", DEEP), ("paginate", ONE), ("paginate", "{}"), ("find", ONE), ("find/1", "")]
         {
@@ -31,9 +31,9 @@ async fn a_database_out_of_reach_is_503_and_service_resumes_by_itself() {
         let ready = server.get("/ready").await;
         assert_eq!((ready.problem(503)["code"].as_str(), ready.header("retry-after").is_some()), (Some("DATABASE_UNAVAILABLE"), true));
         assert_eq!(server.get("/health").await.status(), 200);
-        // What is refused without the database is refused as ever.
+        // A fault in the body needs no database.
         server.post(LIST, "{").await.problem(400);
-        cable.set(Cable::Whole);
+        proxy.set(ProxyMode::Forward);
         assert_eq!(server.get("/ready").await.status(), 200);
         server.post(LIST, ONE).await.good();
         assert_eq!(server.post(LIST, DEEP).await.good().as_array().map(Vec::len), Some(2000));
@@ -42,11 +42,11 @@ async fn a_database_out_of_reach_is_503_and_service_resumes_by_itself() {
 
 // contract E2.6
 #[tokio::test]
-async fn connections_that_the_database_ended_are_not_noticed_by_clients() {
+async fn clients_do_not_notice_connections_that_the_database_terminated() {
     let database = database().await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     for (operation, body) in [("list", ONE), ("list", "{}"), ("list", DEEP), ("paginate", DEEP), ("find/1", "")] {
-        // Several at once, so that the pool holds several connections.
+        // Parallel requests, so that the pool holds several connections.
         let warm = (0..8).map(|_| server.post(LIST, DEEP));
         futures_util::future::join_all(warm).await;
         let ended = database.change(
@@ -61,54 +61,54 @@ async fn connections_that_the_database_ended_are_not_noticed_by_clients() {
 
 // contract E5.1
 #[tokio::test]
-async fn a_database_that_hangs_is_not_ready() {
+async fn a_server_whose_database_hangs_is_not_ready() {
     let database = database().await;
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
-    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    let (proxy, dsn) = proxied(&database).await;
+    let server = Setup::new(MANIFEST).serve_at(&dsn).await;
     assert_eq!(server.get("/ready").await.status(), 200);
-    cable.set(Cable::Frozen);
+    proxy.set(ProxyMode::Freeze);
     server.get("/ready").await.problem(503);
     assert_eq!(server.get("/health").await.status(), 200);
-    cable.set(Cable::Whole);
+    proxy.set(ProxyMode::Forward);
     until("the server is ready again", async || server.get("/ready").await.status() == 200).await;
 }
 
 // contract E4.3, contract E2.6
 #[tokio::test]
-async fn an_answer_whose_database_goes_away_midway_is_cut() {
+async fn an_answer_is_cut_if_the_database_disconnects_midway() {
     let database = database().await;
     database
         .execute(
             "ALTER TABLE items ALTER COLUMN label TYPE text; INSERT INTO items SELECT n, repeat('y', 500) FROM generate_series(3000, 60000) n",
         )
         .await;
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
-    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    let (proxy, dsn) = proxied(&database).await;
+    let server = Setup::new(MANIFEST).serve_at(&dsn).await;
     for body in ["{}", DEEP] {
-        let mut wire = crate::support::http::Wire::narrow(server.address).await;
+        let mut wire = crate::support::http::Connection::with_small_buffer(server.address).await;
         wire.request(&crate::support::post(LIST, body)).await;
         let head = wire.head().await.expect("a head");
         assert_eq!(head.status, 200);
-        cable.set(Cable::Cut);
+        proxy.set(ProxyMode::Disconnect);
         let answer = wire.rest(head, "POST").await;
-        assert!(!answer.whole, "{} bytes that look like all of it", answer.body.len());
+        assert!(!answer.whole, "{} bytes look like a complete answer", answer.body.len());
         assert!(serde_json::from_slice::<serde_json::Value>(&answer.body).is_err());
-        cable.set(Cable::Whole);
+        proxy.set(ProxyMode::Forward);
         server.post(LIST, ONE).await.good();
     }
 }
 
 // contract E2.6
 #[tokio::test]
-async fn a_statement_that_is_rolled_back_for_the_sake_of_others_is_503() {
-    // As a replica says it that has to go on, and a database that has found a deadlock.
+async fn a_serialization_failure_and_a_deadlock_are_503() {
+    // A conflict with recovery on a read replica, and a deadlock.
     for code in ["40001", "40P01"] {
         let script = format!(
             "CREATE FUNCTION torn() RETURNS integer LANGUAGE plpgsql AS \
              $$ BEGIN RAISE EXCEPTION 'canceling statement due to conflict with recovery' USING ERRCODE = '{code}'; END $$; \
              CREATE VIEW items AS SELECT torn() AS id;"
         );
-        let database = Database::with(Place::Postgres, &script).await;
+        let database = Database::with(Backend::Postgres, &script).await;
         let server = Setup::new("[resource.shop.item.fields]\nid = \"int\"\n").serve(&database).await;
         for body in [ONE, "{}"] {
             let answer = server.post(LIST, body).await;

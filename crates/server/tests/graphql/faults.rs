@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{PLACES, Setup, post, shop};
+use crate::support::{BACKENDS, Setup, post, shop};
 use crate::{data, errors, refused, send};
 
 // contract G2.4, contract G2.5
@@ -15,8 +15,8 @@ async fn a_refused_statement_has_the_problem_of_rest() {
         json!({"where": {"apiKey": {"eq": "x"}}}),
         json!({"where": {"AND": []}}),
     ];
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for statement in &statements {
             let mut expected = server.post("/api/shop/customers/list", json!({"query": statement}).to_string()).await.problem(400);
             expected["code"] = json!("BAD_REQUEST");
@@ -24,20 +24,24 @@ async fn a_refused_statement_has_the_problem_of_rest() {
             let answer = send(&server, document, json!({"q": statement})).await;
             assert_eq!(answer.status(), 200);
             let errors = errors(&answer);
-            assert_eq!(errors.len(), 1, "{place:?} {statement}");
-            assert_eq!(errors[0]["extensions"], expected, "{place:?} {statement}");
-            assert_eq!((&errors[0]["path"], &errors[0]["locations"]), (&json!(["mine"]), &json!([{"line": 2, "column": 3}])), "{place:?}");
+            assert_eq!(errors.len(), 1, "{backend:?} {statement}");
+            assert_eq!(errors[0]["extensions"], expected, "{backend:?} {statement}");
+            assert_eq!(
+                (&errors[0]["path"], &errors[0]["locations"]),
+                (&json!(["mine"]), &json!([{"line": 2, "column": 3}])),
+                "{backend:?}"
+            );
         }
         let constraint = send(&server, "{ shopGetCustomers(constraint: { where: { nope: { eq: 1 } } }) { id } }", Value::Null).await;
-        assert_eq!(errors(&constraint)[0]["extensions"]["errors"][0]["path"], "/constraint/where/nope", "{place:?}");
+        assert_eq!(errors(&constraint)[0]["extensions"]["errors"][0]["path"], "/constraint/where/nope", "{backend:?}");
     }
 }
 
 // contract G2.4
 #[tokio::test]
 async fn one_refused_field_leaves_the_others_answered() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let document = r#"{ a: shopPaginateCustomers(query: { limit: 1 }) { count }
             b: shopPaginateCustomers(query: { limit: -1 }) { count }
             c: shopGetItems(query: { where: { nope: { eq: 1 } } }) { id }
@@ -46,10 +50,10 @@ async fn one_refused_field_leaves_the_others_answered() {
         for kind in ["application/json", "application/graphql-response+json"] {
             let body = json!({"query": document}).to_string();
             let answer = server.send(&post("/graphql", body).header("accept", kind)).await;
-            assert_eq!(answer.status(), 200, "{place:?}");
-            assert_eq!(answer.json()["data"], json!({"a": {"count": 1}, "b": null, "c": null, "d": [{"id": 5}], "e": null}), "{place:?}");
+            assert_eq!(answer.status(), 200, "{backend:?}");
+            assert_eq!(answer.json()["data"], json!({"a": {"count": 1}, "b": null, "c": null, "d": [{"id": 5}], "e": null}), "{backend:?}");
             let paths: Vec<Value> = errors(&answer).iter().map(|error| error["path"].clone()).collect();
-            assert_eq!(paths, [json!(["b"]), json!(["c"]), json!(["e"])], "{place:?}");
+            assert_eq!(paths, [json!(["b"]), json!(["c"]), json!(["e"])], "{backend:?}");
         }
     }
 }
@@ -57,8 +61,8 @@ async fn one_refused_field_leaves_the_others_answered() {
 // contract G2.5
 #[tokio::test]
 async fn errors_of_graphql_itself_have_codes() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for (document, variables, code) in [
             ("{", json!({}), "GRAPHQL_PARSE_FAILED"),
             ("", json!({}), "GRAPHQL_PARSE_FAILED"),
@@ -87,7 +91,7 @@ async fn errors_of_graphql_itself_have_codes() {
         ] {
             let answer = send(&server, document, variables.clone()).await;
             assert_eq!(answer.status(), 200, "{document}");
-            assert_eq!(refused(&answer), code, "{place:?} {document} {variables}: {}", answer.text());
+            assert_eq!(refused(&answer), code, "{backend:?} {document} {variables}: {}", answer.text());
             let text = answer.text();
             assert!(!text.to_ascii_lowercase().contains("did you mean"), "{text}");
         }
@@ -96,22 +100,22 @@ async fn errors_of_graphql_itself_have_codes() {
         // A hidden name and an unknown name get the same message.
         let hidden = send(&server, "{ shopGetCustomers { apiKey } }", Value::Null).await.text();
         let absent = send(&server, "{ shopGetCustomers { apiKez } }", Value::Null).await.text();
-        assert_eq!(hidden.replace("apiKey", "NAME"), absent.replace("apiKez", "NAME"), "{place:?}");
+        assert_eq!(hidden.replace("apiKey", "NAME"), absent.replace("apiKez", "NAME"), "{backend:?}");
     }
 }
 
 // contract G2.5, contract E1.1
 #[tokio::test]
 async fn a_statement_in_a_variable_is_refused_as_over_rest() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let document = "query ($q: QueryStatementInput) { shopGetItems(query: $q) { id } }";
         for statement in [json!(7), json!({"nope": 1}), json!({"limit": "1"}), json!({"limit": 1.5, "attributes": ["id"]})] {
             let answer = send(&server, document, json!({"q": statement})).await;
             let problem = &errors(&answer)[0]["extensions"];
-            assert_eq!(problem["code"], "BAD_REQUEST", "{place:?} {}", answer.text());
+            assert_eq!(problem["code"], "BAD_REQUEST", "{backend:?} {}", answer.text());
             let rest = server.post("/api/shop/items/list", json!({"query": statement}).to_string()).await;
-            assert_eq!(problem["errors"], rest.problem(400)["errors"], "{place:?} {statement}");
+            assert_eq!(problem["errors"], rest.problem(400)["errors"], "{backend:?} {statement}");
         }
         // Values that GraphQL coerces are accepted.
         data(&server, document, json!({"q": {"limit": 1.0, "offset": null}})).await;
@@ -121,7 +125,7 @@ async fn a_statement_in_a_variable_is_refused_as_over_rest() {
 // contract G2.5
 #[tokio::test]
 async fn a_database_error_shows_no_text_of_the_database() {
-    let database = shop::database(PLACES[0]).await;
+    let database = shop::database(BACKENDS[0]).await;
     let server = Setup::new(shop::MANIFEST).serve(&database).await;
     data(&server, "{ shopFindItem { id } }", Value::Null).await;
     database.execute("ALTER TABLE items RENAME TO gone").await;

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use peristyle::config::Introspection;
 use serde_json::{Value, json};
 
-use crate::support::{Database, PLACES, Place, Setup, shop, until};
+use crate::support::{BACKENDS, Backend, Database, Setup, shop, until};
 use crate::{data, errors, refused, send};
 
 // contract G3.1, trap 19
 #[tokio::test]
 async fn a_document_over_a_limit_is_refused() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let times = |text: &str, count: usize| (0..count).map(|index| text.replace('#', &index.to_string())).collect::<String>();
     let mut bomb = String::from("{ ...f0 }");
     for index in 0..500 {
@@ -53,7 +53,7 @@ async fn a_document_over_a_limit_is_refused() {
 // contract G3.1, trap 19
 #[tokio::test]
 async fn a_variable_counts_at_each_of_its_uses() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let document =
         format!("query ($v: JSON) {{ shopGetItems(query: {{ where: {{ id: {{ in: [{}] }} }} }}) {{ id }} }}", "$v ".repeat(5_000));
     let variables = json!({"v": vec![1; 100_000]});
@@ -71,7 +71,7 @@ async fn a_variable_counts_at_each_of_its_uses() {
 // contract G3.1
 #[tokio::test]
 async fn a_body_of_five_megabytes_is_a_graphql_error() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for body in [json!({"query": "{ __typename } #".to_owned() + &"x".repeat(5_000_000)}).to_string(), "[".repeat(5_000_000)] {
         let answer = server.post("/graphql", body).await;
         assert_eq!((answer.status(), refused(&answer).as_str()), (413, "BODY_TOO_LARGE"));
@@ -87,7 +87,7 @@ async fn a_body_of_five_megabytes_is_a_graphql_error() {
 // contract G3.1
 #[tokio::test]
 async fn the_introspection_query_of_tools_is_within_the_limits() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let introspection =
         "query IntrospectionQuery { __schema { description queryType { name } mutationType { name } subscriptionType { name }
         types { ...FullType } directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } } }
@@ -106,38 +106,38 @@ async fn the_introspection_query_of_tools_is_within_the_limits() {
 // contract G3.3
 #[tokio::test]
 async fn introspection_can_be_disabled() {
-    for place in PLACES {
-        let database = shop::database(place).await;
+    for backend in BACKENDS {
+        let database = shop::database(backend).await;
         let server = Setup { introspection: Introspection::Off, ..Setup::new(shop::MANIFEST) }.serve(&database).await;
         for document in [
             "{ __schema { queryType { name } } }",
             "{ __type(name: \"ShopCustomer\") { name } }",
             "{ shopFindItem { id } ...A } fragment A on Query { x: __schema { types { name } } }",
         ] {
-            assert_eq!(refused(&send(&server, document, Value::Null).await), "INTROSPECTION_DISABLED", "{place:?} {document}");
+            assert_eq!(refused(&send(&server, document, Value::Null).await), "INTROSPECTION_DISABLED", "{backend:?} {document}");
         }
         let answer = data(&server, "{ __typename shopFindItem(query: { limit: 1 }) { __typename } }", Value::Null).await;
-        assert_eq!(answer, json!({"__typename": "Query", "shopFindItem": {"__typename": "ShopItem"}}), "{place:?}");
+        assert_eq!(answer, json!({"__typename": "Query", "shopFindItem": {"__typename": "ShopItem"}}), "{backend:?}");
     }
 }
 
 const WIDE: &str = "[resource.shop.page.fields]\nid = { type = \"int\", key = true }\ntext = \"text\"\n";
 
 /// Ninety rows of one megabyte.
-async fn wide(place: Place) -> Database {
-    let text = if place == Place::Postgres { "repeat('x', 1048576)" } else { "hex(zeroblob(524288))" };
+async fn wide(backend: Backend) -> Database {
+    let text = if backend == Backend::Postgres { "repeat('x', 1048576)" } else { "hex(zeroblob(524288))" };
     let script = format!(
         "CREATE TABLE pages (id integer PRIMARY KEY, text text);
          INSERT INTO pages WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 90) SELECT n, {text} FROM n;"
     );
-    Database::with(place, &script).await
+    Database::with(backend, &script).await
 }
 
 // contract G3.4
 #[tokio::test]
 async fn an_answer_over_64_mib_is_refused_with_advice() {
-    for place in PLACES {
-        let database = wide(place).await;
+    for backend in BACKENDS {
+        let database = wide(backend).await;
         let server = Setup::new(WIDE).serve(&database).await;
         for document in [
             "{ shopGetPages { text } }",
@@ -147,22 +147,22 @@ async fn an_answer_over_64_mib_is_refused_with_advice() {
         ] {
             let answer = send(&server, document, Value::Null).await;
             let error = &errors(&answer)[0];
-            assert_eq!(error["extensions"]["code"], "ANSWER_TOO_LARGE", "{place:?} {document}");
+            assert_eq!(error["extensions"]["code"], "ANSWER_TOO_LARGE", "{backend:?} {document}");
             let message = error["message"].as_str().unwrap();
             assert!(message.contains("`limit`") && message.contains("`list` over REST") && message.contains("64 MiB"), "{message}");
         }
-        if place == Place::Postgres {
+        if backend == Backend::Postgres {
             until("no statement runs without a client", async || database.sessions("state <> 'idle'").await == 0).await;
         }
         // All fields of a request share the limit; unselected fields do not count.
         let both =
             send(&server, "{ a: shopGetPages(query: { limit: 40 }) { text } b: shopGetPages(query: { limit: 40 }) { text } }", Value::Null)
                 .await;
-        assert_eq!(errors(&both).len(), 1, "{place:?}");
+        assert_eq!(errors(&both).len(), 1, "{backend:?}");
         let large = data(&server, "{ shopPaginatePages(query: { limit: 40 }) { rows } }", Value::Null).await;
-        assert_eq!(large["shopPaginatePages"]["rows"].as_array().map(Vec::len), Some(40), "{place:?}");
+        assert_eq!(large["shopPaginatePages"]["rows"].as_array().map(Vec::len), Some(40), "{backend:?}");
         let narrow = data(&server, "{ shopGetPages { id } shopPaginatePages { total count } }", Value::Null).await;
-        assert_eq!(narrow["shopGetPages"].as_array().map(Vec::len), Some(90), "{place:?}");
-        assert_eq!(narrow["shopPaginatePages"], json!({"total": 90, "count": 90}), "{place:?}");
+        assert_eq!(narrow["shopGetPages"].as_array().map(Vec::len), Some(90), "{backend:?}");
+        assert_eq!(narrow["shopPaginatePages"], json!({"total": 90, "count": 90}), "{backend:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{PLACES, Place, Request, post, shop};
+use crate::support::{BACKENDS, Backend, Request, post, shop};
 use crate::{errors, refused};
 
 const GRAPHQL: &str = "application/graphql-response+json";
@@ -10,7 +10,7 @@ const GRAPHQL: &str = "application/graphql-response+json";
 // contract G2.2, contract G2.8
 #[tokio::test]
 async fn each_media_type_has_its_own_statuses() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for (document, plain, strict) in [
         ("{ __typename }", 200, 200),
         ("{ shopGetItems(query: { limit: -1 }) { id } }", 200, 200),
@@ -40,17 +40,17 @@ async fn each_media_type_has_its_own_statuses() {
 // contract G2.7
 #[tokio::test]
 async fn a_query_can_be_sent_by_get() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let variables = "%7B%22q%22%3A%7B%22limit%22%3A1%2C%22order%22%3A%5B%7B%22field%22%3A%22id%22%7D%5D%7D%7D";
         let document = "query+A(%24q:+QueryStatementInput)%7BshopGetItems(query:%24q)%7Bid%7D%7D%20query%20B%7B__typename%7D";
         let path = format!("/graphql?query={document}&operationName=A&variables={variables}&extensions=%7B%7D");
-        assert_eq!(server.get(&path).await.good(), json!({"data": {"shopGetItems": [{"id": 1}]}}), "{place:?}");
+        assert_eq!(server.get(&path).await.good(), json!({"data": {"shopGetItems": [{"id": 1}]}}), "{backend:?}");
         assert_eq!(server.get("/graphql?query=%7B__typename%7D&variables=&extensions=").await.good()["data"]["__typename"], "Query");
         let (head, whole) = (server.send(&Request::new("HEAD", &path)).await, server.get(&path).await);
-        assert_eq!((head.status(), head.body.len()), (200, 0), "{place:?}");
+        assert_eq!((head.status(), head.body.len()), (200, 0), "{backend:?}");
         for name in ["content-type", "content-length", "vary"] {
-            assert_eq!(head.header(name), whole.header(name), "{place:?} {name}");
+            assert_eq!(head.header(name), whole.header(name), "{backend:?} {name}");
         }
         for path in [
             "/graphql",
@@ -71,7 +71,7 @@ async fn a_query_can_be_sent_by_get() {
 // contract G2.7, contract G3.5
 #[tokio::test]
 async fn get_runs_only_queries() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for query in ["mutation%7B__typename%7D", "mutation%20A%7B__typename%7D", "subscription%7B__typename%7D"] {
         let answer = server.get(&format!("/graphql?query={query}")).await;
         assert_eq!((answer.status(), answer.header("allow")), (405, Some("POST")), "{query}");
@@ -96,7 +96,7 @@ async fn get_runs_only_queries() {
 // contract G2.7, contract G3.5
 #[tokio::test]
 async fn only_a_json_body_is_accepted() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let body = r#"{"query":"{ __typename }"}"#;
     for kind in [
         "text/plain",
@@ -120,7 +120,7 @@ async fn only_a_json_body_is_accepted() {
 // contract G2.7
 #[tokio::test]
 async fn an_invalid_graphql_request_is_400() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for body in [
         "",
         "{",
@@ -157,12 +157,12 @@ async fn an_invalid_graphql_request_is_400() {
 // contract G3.2
 #[tokio::test]
 async fn a_batch_is_answered_in_order_and_limited() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let one = json!({"query": "query ($n: ID!) { shopFindItemById(id: $n) { id } }", "variables": {"n": 3}});
         let batch = json!([one, {"query": "{ nope }"}, {"query": "{ __typename }"}]);
         let answers = server.post("/graphql", batch.to_string()).await.good();
-        assert_eq!(answers[0], json!({"data": {"shopFindItemById": {"id": 3}}}), "{place:?}");
+        assert_eq!(answers[0], json!({"data": {"shopFindItemById": {"id": 3}}}), "{backend:?}");
         assert_eq!(answers[1]["errors"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED");
         assert_eq!(answers[2], json!({"data": {"__typename": "Query"}}));
         let most: Vec<_> = (0..10).map(|_| one.clone()).collect();

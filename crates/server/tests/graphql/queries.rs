@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{PLACES, Server, Setup, shop};
+use crate::support::{BACKENDS, Server, Setup, shop};
 use crate::{data, errors, send};
 
 // contract G1.1, contract G2.1
 #[tokio::test]
 async fn one_document_queries_several_resources() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let document = r#"query Everything($page: QueryStatementInput) {
             page: shopPaginateCustomers(query: $page) { total count rows __typename }
             shopGetOrders(query: { where: { customerId: { eq: 1 } }, order: [{ field: "id" }] }) { __typename id total }
@@ -21,7 +21,7 @@ async fn one_document_queries_several_resources() {
         }
         fragment Item on ShopItem { number: id label }"#;
         let answer = data(&server, document, json!({"page": {"order": [{"field": "id", "dir": "desc"}], "limit": 1}})).await;
-        assert_eq!(answer["page"]["rows"][0]["name"], "Çelik \"Ç\" O'Neil \\", "{place:?}");
+        assert_eq!(answer["page"]["rows"][0]["name"], "Çelik \"Ç\" O'Neil \\", "{backend:?}");
         assert_eq!(
             answer,
             json!({
@@ -33,7 +33,7 @@ async fn one_document_queries_several_resources() {
                 "missing": null,
                 "__typename": "Query",
             }),
-            "{place:?}"
+            "{backend:?}"
         );
     }
 }
@@ -76,17 +76,17 @@ async fn a_statement_returns_equal_rows_over_rest_and_graphql() {
           shopFindCustomer(query: $q) {{ ...C orders {{ id customerId total }} bills {{ id customerId total }} }} }}
         fragment C on ShopCustomer {{ {CUSTOMER} }}"
     );
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for statement in &statements {
             let answer = data(&server, &document, json!({"q": statement})).await;
             let page = rest(&server, "/api/shop/customers/paginate", statement).await;
-            assert_eq!(answer["shopPaginateCustomers"], page, "{place:?} {statement}");
+            assert_eq!(answer["shopPaginateCustomers"], page, "{backend:?} {statement}");
             let list = rest(&server, "/api/shop/customers/list", statement).await;
             let rows: Value = list.as_array().unwrap().iter().cloned().map(completed).collect();
-            assert_eq!(answer["shopGetCustomers"], rows, "{place:?} {statement}");
+            assert_eq!(answer["shopGetCustomers"], rows, "{backend:?} {statement}");
             let first = rows.as_array().unwrap().first().cloned().unwrap_or(Value::Null);
-            assert_eq!(answer["shopFindCustomer"], first, "{place:?} {statement}");
+            assert_eq!(answer["shopFindCustomer"], first, "{backend:?} {statement}");
         }
     }
 }
@@ -94,8 +94,8 @@ async fn a_statement_returns_equal_rows_over_rest_and_graphql() {
 // contract G2.1
 #[tokio::test]
 async fn the_rows_of_a_page_are_the_same_bytes_as_over_rest() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for limit in ["", r#","limit":2"#, r#","limit":2000"#] {
             let query = format!(r#"{{"order":[{{"field":"id"}}]{limit}}}"#);
             let whole = server.post("/api/shop/items/paginate", format!(r#"{{"query":{query}}}"#)).await.text();
@@ -104,7 +104,7 @@ async fn the_rows_of_a_page_are_the_same_bytes_as_over_rest() {
                 r#"{{"query":"query($q: QueryStatementInput) {{ shopPaginateItems(query: $q) {{ rows }} }}","variables":{{"q":{query}}}}}"#
             );
             let answer = server.post("/graphql", body).await.text();
-            assert_eq!(answer, format!("{{\"data\":{{\"shopPaginateItems\":{{{rows}}}}}}}"), "{place:?} {limit}");
+            assert_eq!(answer, format!("{{\"data\":{{\"shopPaginateItems\":{{{rows}}}}}}}"), "{backend:?} {limit}");
         }
     }
 }
@@ -112,16 +112,16 @@ async fn the_rows_of_a_page_are_the_same_bytes_as_over_rest() {
 // contract G1.4
 #[tokio::test]
 async fn a_relation_that_is_not_loaded_is_null() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let document = "query ($r: JSON) { shopGetOrders(query: { relations: $r, order: [{ field: id, dir: desc }] }) {
             id customer { name orders { id lines { sku } } } lines { sku order { id } } } }";
         let bare = data(&server, document, json!({})).await;
-        assert_eq!(bare["shopGetOrders"][1], json!({"id": 12, "customer": null, "lines": null}), "{place:?}");
+        assert_eq!(bare["shopGetOrders"][1], json!({"id": 12, "customer": null, "lines": null}), "{backend:?}");
         let loaded =
             data(&server, document, json!({"r": {"customer": {"relations": {"orders": {"order": [{"field": "id"}]}}}, "lines": true}}))
                 .await;
-        assert_eq!(loaded["shopGetOrders"][0], json!({"id": 13, "customer": null, "lines": []}), "{place:?}");
+        assert_eq!(loaded["shopGetOrders"][0], json!({"id": 13, "customer": null, "lines": []}), "{backend:?}");
         assert_eq!(
             loaded["shopGetOrders"][2],
             json!({
@@ -129,7 +129,7 @@ async fn a_relation_that_is_not_loaded_is_null() {
                 "customer": {"name": "Ana", "orders": [{"id": 10, "lines": null}, {"id": 11, "lines": null}]},
                 "lines": [{"sku": "Ñu/1", "order": null}]
             }),
-            "{place:?}"
+            "{backend:?}"
         );
     }
 }
@@ -137,8 +137,8 @@ async fn a_relation_that_is_not_loaded_is_null() {
 // contract G1.5
 #[tokio::test]
 async fn every_query_answers_an_aggregation() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let statement = json!({"aggregation": {"fields": [{"fn": "count", "field": "*"}, {"fn": "sum", "field": "total"}], "groupBy": ["customerId"]},
             "order": [{"field": "customerId"}], "limit": 2});
         let groups = json!([{"customerId": 1, "count": 2, "sum_total": "24.99"}, {"customerId": 3, "count": 1, "sum_total": null}]);
@@ -146,35 +146,35 @@ async fn every_query_answers_an_aggregation() {
             shopGetOrders(query: $q) { __typename id customerId customer { id } group: _aggregation }
             shopFindOrder(query: $q) { _aggregation total } }";
         let answer = data(&server, document, json!({"q": statement})).await;
-        assert_eq!(answer["shopPaginateOrders"], json!({"total": 3, "count": 2, "rows": groups}), "{place:?}");
+        assert_eq!(answer["shopPaginateOrders"], json!({"total": 3, "count": 2, "rows": groups}), "{backend:?}");
         let object = |group: &Value| json!({"__typename": "ShopOrder", "id": null, "customerId": null, "customer": null, "group": group});
-        assert_eq!(answer["shopGetOrders"], json!([object(&groups[0]), object(&groups[1])]), "{place:?}");
-        assert_eq!(answer["shopFindOrder"], json!({"_aggregation": groups[0], "total": null}), "{place:?}");
+        assert_eq!(answer["shopGetOrders"], json!([object(&groups[0]), object(&groups[1])]), "{backend:?}");
+        assert_eq!(answer["shopFindOrder"], json!({"_aggregation": groups[0], "total": null}), "{backend:?}");
         // Without an aggregation it is null; a null key counts as absent.
         let plain = data(&server, document, json!({"q": {"aggregation": null, "where": {"id": {"eq": 10}}}})).await;
-        assert_eq!(plain["shopFindOrder"], json!({"_aggregation": null, "total": "19.99"}), "{place:?}");
+        assert_eq!(plain["shopFindOrder"], json!({"_aggregation": null, "total": "19.99"}), "{backend:?}");
     }
 }
 
 // contract G1.6
 #[tokio::test]
 async fn a_key_is_a_string_or_a_number() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let document = r#"query ($id: ID!) { a: shopFindCustomerById(id: $id) { name } b: shopFindCustomerById(id: 1) { name } c: shopFindCustomerById(id: "1") { name } }"#;
         for id in [json!(1), json!("1")] {
             let ana = json!({"name": "Ana"});
-            assert_eq!(data(&server, document, json!({"id": id})).await, json!({"a": ana, "b": ana, "c": ana}), "{place:?}");
+            assert_eq!(data(&server, document, json!({"id": id})).await, json!({"a": ana, "b": ana, "c": ana}), "{backend:?}");
         }
         let line = "query ($id: ID!) { shopFindOrderLineById(id: $id, query: { relations: { order: true } }) { quantity order { id } } }";
         for (id, quantity) in [("10,plain", 2), ("10,a%2Cb", 1), ("11,Ñu/1", 3)] {
             let answer = data(&server, line, json!({"id": id})).await;
-            assert_eq!(answer["shopFindOrderLineById"]["quantity"], quantity, "{place:?} {id}");
+            assert_eq!(answer["shopFindOrderLineById"]["quantity"], quantity, "{backend:?} {id}");
         }
         let narrowed = r#"{ shopFindCustomerById(id: 1, constraint: { where: { name: { eq: "Bo" } } }) { id } }"#;
-        assert_eq!(data(&server, narrowed, Value::Null).await, json!({"shopFindCustomerById": null}), "{place:?}");
+        assert_eq!(data(&server, narrowed, Value::Null).await, json!({"shopFindCustomerById": null}), "{backend:?}");
         let wrong = send(&server, r#"{ shopFindCustomerById(id: "abc") { id } }"#, Value::Null).await;
-        assert_eq!(errors(&wrong)[0]["extensions"]["errors"][0]["path"], "/id", "{place:?}");
+        assert_eq!(errors(&wrong)[0]["extensions"]["errors"][0]["path"], "/id", "{backend:?}");
     }
 }
 
@@ -183,31 +183,31 @@ async fn a_key_is_a_string_or_a_number() {
 async fn masks_and_permissions_apply_as_over_rest() {
     let document = "{ shopGetCustomers(query: { where: { id: { eq: 1 } }, relations: { plans: true } }) { email plans { title } } }";
     let secret = "{ vaultGetSecretPlans(query: { limit: -5 }) { title } open: shopFindItem { __typename } }";
-    for place in PLACES {
-        let (server, database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, database) = shop::open(backend).await;
         let masked = data(&server, "{ shopFindCustomer(query: { where: { id: { eq: 1 } } }) { email } }", Value::Null).await;
-        assert_eq!(masked["shopFindCustomer"]["email"], "a***@example.org", "{place:?}");
+        assert_eq!(masked["shopFindCustomer"]["email"], "a***@example.org", "{backend:?}");
         let unknown = send(&server, document, Value::Null).await;
-        assert_eq!(errors(&unknown)[0]["extensions"]["errors"][0]["path"], "/query/relations/plans", "{place:?}");
+        assert_eq!(errors(&unknown)[0]["extensions"]["errors"][0]["path"], "/query/relations/plans", "{backend:?}");
         let used = send(&server, r#"{ shopGetCustomers(query: { where: { email: { eq: "x" } } }) { id } }"#, Value::Null).await;
-        assert_eq!(errors(&used)[0]["extensions"]["errors"][0]["code"], "QS304", "{place:?}");
+        assert_eq!(errors(&used)[0]["extensions"]["errors"][0]["code"], "QS304", "{backend:?}");
         // Permission is checked before the statement.
         let refused = send(&server, secret, Value::Null).await;
         let error = &errors(&refused)[0];
-        assert_eq!((&error["extensions"]["code"], &error["path"]), (&json!("FORBIDDEN"), &json!(["vaultGetSecretPlans"])), "{place:?}");
-        assert_eq!(refused.good()["data"], json!({"vaultGetSecretPlans": null, "open": {"__typename": "ShopItem"}}), "{place:?}");
+        assert_eq!((&error["extensions"]["code"], &error["path"]), (&json!("FORBIDDEN"), &json!(["vaultGetSecretPlans"])), "{backend:?}");
+        assert_eq!(refused.good()["data"], json!({"vaultGetSecretPlans": null, "open": {"__typename": "ShopItem"}}), "{backend:?}");
 
         let server = Setup::new(shop::MANIFEST).viewer(&["vault.secretPlan.get", "shop.customer.pii"]).serve(&database).await;
         let seen = data(&server, document, Value::Null).await;
-        assert_eq!(seen["shopGetCustomers"], json!([{"email": "ana@example.org", "plans": [{"title": "move the moon"}]}]), "{place:?}");
+        assert_eq!(seen["shopGetCustomers"], json!([{"email": "ana@example.org", "plans": [{"title": "move the moon"}]}]), "{backend:?}");
     }
 }
 
 // contract G1.1
 #[tokio::test]
 async fn fragments_aliases_and_conditions_apply() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let document = "query ($yes: Boolean!, $no: Boolean = false) {
             shopFindCustomer(query: { where: { id: { eq: 1 } }, relations: { orders: { limit: 1, order: [{ field: id }] } } }) {
                 id @skip(if: $yes) name @include(if: $yes) again: name status @include(if: $no)
@@ -218,7 +218,7 @@ async fn fragments_aliases_and_conditions_apply() {
         assert_eq!(
             answer["shopFindCustomer"],
             json!({"name": "Ana", "again": "Ana", "orders": [{"id": 10, "total": "19.99", "__typename": "ShopOrder"}]}),
-            "{place:?}"
+            "{backend:?}"
         );
     }
 }
@@ -226,10 +226,10 @@ async fn fragments_aliases_and_conditions_apply() {
 // contract G1.3
 #[tokio::test]
 async fn a_long_list_is_complete() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let answer = data(&server, "{ shopGetItems { id } shopPaginateItems { total count } }", Value::Null).await;
-        assert_eq!(answer["shopGetItems"].as_array().map(Vec::len), Some(2500), "{place:?}");
-        assert_eq!(answer["shopPaginateItems"], json!({"total": 2500, "count": 2500}), "{place:?}");
+        assert_eq!(answer["shopGetItems"].as_array().map(Vec::len), Some(2500), "{backend:?}");
+        assert_eq!(answer["shopPaginateItems"], json!({"total": 2500, "count": 2500}), "{backend:?}");
     }
 }

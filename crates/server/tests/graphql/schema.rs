@@ -5,7 +5,7 @@ use query::catalog::Catalog;
 use query::manifest::Manifest;
 use serde_json::{Value, json};
 
-use crate::support::{PLACES, Setup, shop};
+use crate::support::{BACKENDS, Setup, shop};
 use crate::{data, send};
 
 /// A type in the schema definition language: `[ShopCustomer!]!`.
@@ -29,8 +29,8 @@ fn listed(fields: &Value) -> Vec<String> {
 // contract G1.1, contract G1.2, contract G1.6
 #[tokio::test]
 async fn every_resource_has_its_queries() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let query = data(&server, TYPE, json!({"name": "Query"})).await["__type"].take();
         let fields = listed(&query["fields"]);
         for expected in [
@@ -43,7 +43,7 @@ async fn every_resource_has_its_queries() {
             "bigShopFindAppAccount: BigShopAppAccount",
             "vaultGetSecretPlans: [VaultSecretPlan!]!",
         ] {
-            assert!(fields.iter().any(|field| field == expected), "{place:?} {expected}: {fields:?}");
+            assert!(fields.iter().any(|field| field == expected), "{backend:?} {expected}: {fields:?}");
         }
         // A resource without a key has no query by key.
         assert!(fields.iter().any(|field| field.starts_with("shopFindNote:")));
@@ -56,12 +56,12 @@ async fn every_resource_has_its_queries() {
             assert!(id.iter().all(|id| id == "id: ID!"), "{field}");
         }
         let page = data(&server, TYPE, json!({"name": "Pagination"})).await;
-        assert_eq!(listed(&page["__type"]["fields"]), ["total: Int!", "count: Int!", "rows: [JSON]!"], "{place:?}");
+        assert_eq!(listed(&page["__type"]["fields"]), ["total: Int!", "count: Int!", "rows: [JSON]!"], "{backend:?}");
         let input = data(&server, TYPE, json!({"name": "QueryStatementInput"})).await;
         assert_eq!(
             listed(&input["__type"]["inputFields"]),
             ["where: JSON", "relations: JSON", "order: JSON", "aggregation: JSON", "limit: Int", "offset: Int"],
-            "{place:?}"
+            "{backend:?}"
         );
     }
 }
@@ -69,8 +69,8 @@ async fn every_resource_has_its_queries() {
 // contract G1.3, contract G1.4, contract G1.5
 #[tokio::test]
 async fn fields_have_types_and_descriptions_and_hidden_fields_are_absent() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let customer = data(&server, TYPE, json!({"name": "ShopCustomer"})).await["__type"].take();
         assert_eq!(
             listed(&customer["fields"]),
@@ -94,7 +94,7 @@ async fn fields_have_types_and_descriptions_and_hidden_fields_are_absent() {
                 "plans: [VaultSecretPlan!]",
                 "_aggregation: JSON",
             ],
-            "{place:?}"
+            "{backend:?}"
         );
         let fields = customer["fields"].as_array().unwrap();
         assert!(fields.iter().all(|field| field["description"].as_str().is_some_and(|text| !text.is_empty())), "{customer}");
@@ -124,8 +124,8 @@ fn the_same_manifest_gives_the_same_schema() {
 // contract G1.8
 #[tokio::test]
 async fn a_server_without_resources_answers_graphql() {
-    for place in PLACES {
-        let database = shop::database(place).await;
+    for backend in BACKENDS {
+        let database = shop::database(backend).await;
         let server = Setup::new("").serve(&database).await;
         assert_eq!(data(&server, "{ __typename _service }", Value::Null).await, json!({"__typename": "Query", "_service": "peristyle"}));
     }
@@ -135,8 +135,8 @@ async fn a_server_without_resources_answers_graphql() {
 #[tokio::test]
 async fn clashing_names_stop_the_process_at_boot() {
     let manifest = "[resource.shop.itemList]\ntable = \"items\"\n[resource.shop.itemList.fields]\nid = { type = \"int\", key = true }\n[resource.shopItem.list]\ntable = \"items\"\n[resource.shopItem.list.fields]\nid = { type = \"int\", key = true }\n";
-    for place in PLACES {
-        let database = shop::database(place).await;
+    for backend in BACKENDS {
+        let database = shop::database(backend).await;
         let error = Setup::new(manifest).boot(&database.url).await.map(|_| ()).expect_err("one type for two").to_string();
         assert!(error.contains("`shop.itemList`") && error.contains("`shopItem.list`") && error.contains("`ShopItemList`"), "{error}");
         assert!(error.contains(".toml:5: "), "{error}");

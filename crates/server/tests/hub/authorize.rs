@@ -1,51 +1,53 @@
-//! The authorize endpoint: where it leads, and that a fault leads nowhere.
+//! The authorize endpoint: its redirects, its faults, and the audit events of refusals.
 
 use identity::client::GrantType;
 use peristyle::random;
 use serde_json::{Value, json};
 use store::hub_records::apps::{Access, App};
 
-use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, cookie, error, now, parameter, posted, verifier};
-use crate::support::{PLACES, Place, Request, get};
+use crate::support::{BACKENDS, Backend, Request, get};
+use crate::test_hub::{
+    CLIENT, ISSUER, PASSWORD, REDIRECT, TestHub, authorize, basic, cookie, error, now, parameter, password_form, posted, verifier,
+};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_is_led_through_the_sign_in_page_to_the_client() {
+async fn a_browser_goes_from_authorize_through_sign_in_to_the_client() {
     // contract I21.1, I1.1, I1.2
-    for place in PLACES {
-        let stage = Stage::start(place).await;
-        let answer = stage.send(&get(&authorize(&verifier(), &[]))).await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
+        let answer = hub.send(&get(&authorize(&verifier(), &[]))).await;
         assert_eq!(answer.status(), 302);
         let page = answer.header("location").unwrap().to_owned();
         assert!(page.starts_with("/sign-in?continue=%2Fauthorize"), "{page}");
-        let form = stage.send(&get(&page)).await;
+        let form = hub.send(&get(&page)).await;
         assert_eq!(form.status(), 200);
         assert!(form.text().contains("<strong>The shop</strong>"), "{}", form.text());
-        let going_on = parameter(&page, "continue");
-        let pairs = [("username", "ada"), ("password", crate::stage::PASSWORD), ("continue", going_on.as_str())];
-        let signed = stage.send(&posted("/sign-in", &pairs).header("origin", ISSUER)).await;
+        let return_path = parameter(&page, "continue");
+        let pairs = [("username", "ada"), ("password", crate::test_hub::PASSWORD), ("continue", return_path.as_str())];
+        let signed = hub.send(&posted("/sign-in", &pairs).header("origin", ISSUER)).await;
         // attack 39
-        assert_eq!((signed.status(), signed.header("location")), (303, Some(going_on.as_str())));
-        let cookie = crate::stage::cookie(&signed);
-        let back = stage.send(&get(&going_on).header("cookie", &cookie)).await;
+        assert_eq!((signed.status(), signed.header("location")), (303, Some(return_path.as_str())));
+        let cookie = crate::test_hub::cookie(&signed);
+        let back = hub.send(&get(&return_path).header("cookie", &cookie)).await;
         assert_eq!(back.status(), 302);
-        let address = back.header("location").unwrap();
-        assert!(address.starts_with(REDIRECT), "{address}");
+        let url = back.header("location").unwrap();
+        assert!(url.starts_with(REDIRECT), "{url}");
         // attack 10
-        assert_eq!((parameter(address, "state").as_str(), parameter(address, "iss").as_str()), ("s-1", ISSUER));
+        assert_eq!((parameter(url, "state").as_str(), parameter(url, "iss").as_str()), ("s-1", ISSUER));
         assert_eq!(back.header("cache-control"), Some("no-store"));
         // attack 37
         assert_eq!(back.header("referrer-policy"), Some("no-referrer"));
-        let none = stage.send(&get(&authorize(&verifier(), &[("prompt", "none")]))).await;
+        let none = hub.send(&get(&authorize(&verifier(), &[("prompt", "none")]))).await;
         assert_eq!(parameter(none.header("location").unwrap(), "error"), "login_required");
-        let again = stage.send(&get(&authorize(&verifier(), &[("prompt", "login")])).header("cookie", &cookie)).await;
+        let again = hub.send(&get(&authorize(&verifier(), &[("prompt", "login")])).header("cookie", &cookie)).await;
         assert!(again.header("location").unwrap().starts_with("/sign-in"), "{again:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fault_is_told_and_never_sent_on() {
+async fn authorize_shows_a_fault_and_never_redirects_it() {
     // contract I21.2, I1.3, attack 14
-    let stage = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Backend::Sqlite).await;
     let challenge = verifier().challenge();
     let cases = [
         // attack 12
@@ -68,12 +70,12 @@ async fn a_fault_is_told_and_never_sent_on() {
     ];
     for (change, status, code) in cases {
         let path = authorize(&verifier(), &[change]);
-        let answer = stage.send(&get(&path)).await;
+        let answer = hub.send(&get(&path)).await;
         assert_eq!(error(&answer, status), code, "{path}");
         assert!(answer.header("location").is_none() && answer.header("access-control-allow-origin").is_none());
-        let page = stage.send(&get(&path).header("accept", "text/html,*/*;q=0.8")).await;
+        let page = hub.send(&get(&path).header("accept", "text/html,*/*;q=0.8")).await;
         assert_eq!(page.status(), status);
-        assert!(page.header("www-authenticate").is_none(), "a browser would show a dialog of its own");
+        assert!(page.header("www-authenticate").is_none(), "a browser would show its own password dialog");
         // attack 40, attack 41
         assert!(page.header("content-security-policy").is_some_and(|policy| policy.contains("frame-ancestors 'none'")));
         assert_eq!(page.header("x-frame-options"), Some("DENY"));
@@ -81,25 +83,25 @@ async fn a_fault_is_told_and_never_sent_on() {
     }
     for accept in ["text/html;q=0", "application/json, text/html;q=0.5", "*/*"] {
         let program = get(&authorize(&verifier(), &[("state", "")])).header("accept", accept);
-        assert_eq!(error(&stage.send(&program).await, 400), "invalid_request", "{accept}");
+        assert_eq!(error(&hub.send(&program).await, 400), "invalid_request", "{accept}");
     }
     let twice = format!("{}&state=s-2", authorize(&verifier(), &[]));
-    assert_eq!(error(&stage.send(&get(&twice)).await, 400), "invalid_request");
+    assert_eq!(error(&hub.send(&get(&twice)).await, 400), "invalid_request");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_refusal_is_noted_without_what_was_sent() {
+async fn the_audit_log_records_each_refusal_without_the_sent_values() {
     // contract I13.2
-    for place in PLACES {
-        let stage = Stage::start(place).await;
-        let tokens = stage.tokens().await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
+        let tokens = hub.tokens().await;
         let last = async || {
-            let noted = store::hub_records::audit_log::newest(&stage.records, 1).await.unwrap().pop().unwrap();
-            assert!(noted.address.is_some());
-            (noted.name, Value::Object(noted.data))
+            let event = store::hub_records::audit_log::newest(&hub.records, 1).await.unwrap().pop().unwrap();
+            assert!(event.address.is_some());
+            (event.name, Value::Object(event.data))
         };
-        let closed = stage.add_client("closed", &GrantType::ALL, None).await;
-        stage.records.run("UPDATE peristyle.client SET is_active = false WHERE id = 'closed'", &[]).await.unwrap();
+        let closed = hub.add_client("closed", &GrantType::ALL, None).await;
+        hub.records.run("UPDATE peristyle.client SET is_active = false WHERE id = 'closed'", &[]).await.unwrap();
         assert!(!closed.is_empty());
         let refused = |error: &str| ("grant.refused".to_owned(), json!({"client": CLIENT, "error": error}));
         for (path, expected) in [
@@ -111,116 +113,116 @@ async fn every_refusal_is_noted_without_what_was_sent() {
             (authorize(&verifier(), &[("code_challenge", "")]), refused("invalid_request")),
             (authorize(&verifier(), &[("scope", "\"")]), refused("invalid_request")),
         ] {
-            let answer = stage.send(&get(&path)).await;
+            let answer = hub.send(&get(&path)).await;
             assert!((400..402).contains(&answer.status()), "{path}");
             assert_eq!(last().await, expected, "{path}");
         }
         let session = |token: &str| posted("/session", &[("access_token", token)]);
         let sign_in = |data: Value| ("sign-in.refused".to_owned(), data);
-        assert_eq!(stage.send(&session("a stranger's text")).await.status(), 401);
+        assert_eq!(hub.send(&session("a stranger's text")).await.status(), 401);
         assert_eq!(last().await, sign_in(json!({"reason": "token"})));
         let good = tokens["access_token"].as_str().unwrap();
-        assert_eq!(stage.send(&session(good).header("origin", "https://evil.test")).await.status(), 403);
+        assert_eq!(hub.send(&session(good).header("origin", "https://evil.test")).await.status(), 403);
         assert_eq!(last().await, sign_in(json!({"reason": "cross-origin"})));
         for path in ["/", "/logout", "/password", "/sign-in"] {
-            let answer = stage.send(&posted(path, &[("action", "everywhere")]).header("origin", "https://evil.test")).await;
+            let answer = hub.send(&posted(path, &[("action", "everywhere")]).header("origin", "https://evil.test")).await;
             assert_eq!(answer.status(), 403, "{path}");
             assert_eq!(last().await, sign_in(json!({"reason": "cross-origin"})), "{path}");
-            // What comes next is told from it.
-            assert_eq!(stage.send(&posted("/token", &[("grant_type", "password")])).await.status(), 401);
+            // Another kind of refusal in between proves that each pass adds a row.
+            assert_eq!(hub.send(&posted("/token", &[("grant_type", "password")])).await.status(), 401);
             assert_eq!(last().await, ("client.refused".to_owned(), json!({})));
         }
         let long = "x".repeat(2000);
-        assert_eq!(stage.send(&posted("/sign-in", &[("username", "bo"), ("password", &long)])).await.status(), 400);
+        assert_eq!(hub.send(&posted("/sign-in", &[("username", "bo"), ("password", &long)])).await.status(), 400);
         assert_eq!(last().await, sign_in(json!({"reason": "credentials"})));
         let unread = posted("/token", &[("grant_type", "password")]).header("authorization", "Basic !!!");
-        assert_eq!(stage.send(&unread).await.status(), 401);
+        assert_eq!(hub.send(&unread).await.status(), 401);
         assert_eq!(last().await, ("client.refused".to_owned(), json!({})));
-        let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &stage.secret));
-        assert_eq!(stage.send(&revoke).await.status(), 200);
-        assert_eq!(stage.send(&session(good)).await.status(), 401);
-        assert_eq!(last().await, sign_in(json!({"account": stage.account.to_string(), "reason": "token"})));
+        let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &hub.secret));
+        assert_eq!(hub.send(&revoke).await.status(), 200);
+        assert_eq!(hub.send(&session(good)).await.status(), 401);
+        assert_eq!(last().await, sign_in(json!({"account": hub.account.to_string(), "reason": "token"})));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_refusal_is_a_row_until_there_is_a_flood_of_it() {
+async fn the_audit_log_records_at_most_100_equal_refusals() {
     // contract I13.4
-    for place in PLACES {
-        let stage = Stage::start(place).await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
         let rows = async |name: &str, reason: Option<&str>| {
-            let events = store::hub_records::audit_log::newest(&stage.records, 1_000).await.unwrap();
+            let events = store::hub_records::audit_log::newest(&hub.records, 1_000).await.unwrap();
             let fits = |data: &serde_json::Map<String, Value>| reason.is_none_or(|reason| data["reason"] == reason);
             events.iter().filter(|event| event.name == name && fits(&event.data)).count()
         };
         let guess = posted("/sign-in", &[("username", "ada"), ("password", "wrong")]);
         for _ in 0..5 {
-            let stranger = posted("/token", &[]).header("authorization", &basic(CLIENT, "wrong"));
-            assert_eq!(stage.send(&stranger).await.status(), 401);
-            assert_eq!(stage.send(&posted("/session", &[("access_token", "x")])).await.status(), 401);
-            assert_eq!(stage.send(&guess).await.status(), 400);
+            let wrong_secret = posted("/token", &[]).header("authorization", &basic(CLIENT, "wrong"));
+            assert_eq!(hub.send(&wrong_secret).await.status(), 401);
+            assert_eq!(hub.send(&posted("/session", &[("access_token", "x")])).await.status(), 401);
+            assert_eq!(hub.send(&guess).await.status(), 400);
         }
-        stage.delay_for_long().await;
+        hub.lengthen_delays().await;
         for _ in 0..5 {
-            assert_eq!(stage.send(&guess).await.status(), 429);
+            assert_eq!(hub.send(&guess).await.status(), 429);
         }
         for _ in 0..110 {
-            assert_eq!(stage.send(&get("/authorize?client_id=")).await.status(), 400);
+            assert_eq!(hub.send(&get("/authorize?client_id=")).await.status(), 400);
         }
-        assert_eq!((rows("grant.refused", None).await, rows("client.refused", None).await), (100, 5), "{place:?}");
-        // A client that proves itself may present what somebody else made up.
+        assert_eq!((rows("grant.refused", None).await, rows("client.refused", None).await), (100, 5), "{backend:?}");
+        // Refusals of an authenticated client have their own count.
         let made_up = "A".repeat(43);
         for _ in 0..110 {
-            assert_eq!(stage.token(&[("grant_type", "refresh_token"), ("refresh_token", &made_up)]).await.status(), 400);
+            assert_eq!(hub.token(&[("grant_type", "refresh_token"), ("refresh_token", &made_up)]).await.status(), 400);
         }
-        assert_eq!(rows("grant.refused", None).await, 200, "{place:?}");
+        assert_eq!(rows("grant.refused", None).await, 200, "{backend:?}");
         let refused = async |reason| rows("sign-in.refused", Some(reason)).await;
-        assert_eq!((refused("token").await, refused("throttled").await, refused("credentials").await), (5, 5, 5), "{place:?}");
+        assert_eq!((refused("token").await, refused("throttled").await, refused("credentials").await), (5, 5, 5), "{backend:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hint_of_somebody_else_gets_no_code_for_who_is_signed_in() {
+async fn an_id_token_hint_of_another_account_gets_no_code() {
     // contract I1.7
-    for place in PLACES {
-        let stage = Stage::start(place).await;
-        stage.add_account("eve", &[]).await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
+        hub.add_account("eve", &[]).await;
         let sign_in = |name: &str| posted("/sign-in", &[("username", name), ("password", PASSWORD)]);
-        let (ada, eve) = (stage.sign_in().await, cookie(&stage.send(&sign_in("eve")).await));
+        let (ada, eve) = (hub.sign_in().await, cookie(&hub.send(&sign_in("eve")).await));
         let code = parameter(
-            stage.send(&get(&authorize(&verifier(), &[("scope", "openid")])).header("cookie", &ada)).await.header("location").unwrap(),
+            hub.send(&get(&authorize(&verifier(), &[("scope", "openid")])).header("cookie", &ada)).await.header("location").unwrap(),
             "code",
         );
-        let tokens = stage.redeem(&code, &verifier()).await.good();
+        let tokens = hub.redeem(&code, &verifier()).await.good();
         let hint = tokens["id_token"].as_str().unwrap();
-        let led = async |cookie: &str, more: &[(&str, &str)]| {
+        let location_for = async |cookie: &str, more: &[(&str, &str)]| {
             let ask = authorize(&verifier(), &[&[("id_token_hint", hint)], more].concat());
-            stage.send(&get(&ask).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned()
+            hub.send(&get(&ask).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned()
         };
-        assert!(!parameter(&led(&ada, &[]).await, "code").is_empty());
-        assert!(!parameter(&led(&ada, &[("prompt", "none")]).await, "code").is_empty());
-        assert_eq!(parameter(&led(&eve, &[("prompt", "none")]).await, "error"), "login_required");
-        let page = led(&eve, &[]).await;
+        assert!(!parameter(&location_for(&ada, &[]).await, "code").is_empty());
+        assert!(!parameter(&location_for(&ada, &[("prompt", "none")]).await, "code").is_empty());
+        assert_eq!(parameter(&location_for(&eve, &[("prompt", "none")]).await, "error"), "login_required");
+        let page = location_for(&eve, &[]).await;
         assert!(page.starts_with("/sign-in?"), "{page}");
-        // Whoever else signs in then is asked again; whom the hint names gets the code.
+        // Only a sign-in of the account in the hint gets the code.
         let again = parameter(&page, "continue");
         let location =
-            async |cookie: &str| stage.send(&get(&again).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned();
+            async |cookie: &str| hub.send(&get(&again).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned();
         assert!(location(&eve).await.starts_with("/sign-in?"));
         assert!(!parameter(&location(&ada).await, "code").is_empty());
         for unreadable in ["x", "a.b.c", tokens["access_token"].as_str().unwrap()] {
             let ask = authorize(&verifier(), &[("id_token_hint", unreadable)]);
-            assert_eq!(error(&stage.send(&get(&ask).header("cookie", &ada)).await, 400), "invalid_request", "{unreadable}");
+            assert_eq!(error(&hub.send(&get(&ask).header("cookie", &ada)).await, 400), "invalid_request", "{unreadable}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_page_can_read_what_authorize_answers() {
+async fn cors_never_applies_to_authorize_and_the_pages_of_the_hub() {
     // contract I21.2, attack 48
-    let mut setup = crate::stage::setup();
+    let mut setup = crate::test_hub::setup();
     setup.cors = vec!["https://app.test".to_owned()];
-    let stage = Stage::with(Place::Sqlite, &setup).await;
+    let hub = TestHub::with(Backend::Sqlite, &setup).await;
     for (path, allowed) in [
         ("/authorize?x=1", None),
         ("/api/o-auth/authorize", None),
@@ -229,58 +231,58 @@ async fn no_page_can_read_what_authorize_answers() {
         ("/", None),
         ("/logout", None),
         ("/api/o-auth/logout", None),
-        // The id of a row may be any word.
+        // A path that ends like a page is still an API path.
         ("/api/iam/accounts/find/password", Some("https://app.test")),
         ("/.well-known/jwks.json", Some("https://app.test")),
     ] {
-        let answer = stage.send(&get(path).header("origin", "https://app.test")).await;
+        let answer = hub.send(&get(path).header("origin", "https://app.test")).await;
         assert_eq!(answer.header("access-control-allow-origin"), allowed, "{path}");
-        let strange = stage.send(&get(path).header("origin", "https://evil.test")).await;
+        let strange = hub.send(&get(path).header("origin", "https://evil.test")).await;
         assert_eq!(strange.header("access-control-allow-origin"), None, "{path}");
-        let asked = Request::new("OPTIONS", path).header("origin", "https://app.test").header("access-control-request-method", "GET");
-        for answer in [answer, stage.send(&asked).await] {
-            let told = answer.head.headers.iter().any(|(name, _)| name.starts_with("access-control"));
-            assert_eq!(told, allowed.is_some(), "{path} {:?}", answer.head);
+        let preflight = Request::new("OPTIONS", path).header("origin", "https://app.test").header("access-control-request-method", "GET");
+        for answer in [answer, hub.send(&preflight).await] {
+            let has_cors = answer.head.headers.iter().any(|(name, _)| name.starts_with("access-control"));
+            assert_eq!(has_cors, allowed.is_some(), "{path} {:?}", answer.head);
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_closed_app_admits_the_listed_alone() {
+async fn a_closed_app_admits_only_listed_accounts() {
     // contract I21.3
-    for place in PLACES {
-        let stage = Stage::start(place).await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
         let app = App { id: random::uuid(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
-        store::hub_records::apps::insert(&stage.records, &app, now()).await.unwrap();
-        stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
-        let cookie = stage.sign_in().await;
+        store::hub_records::apps::insert(&hub.records, &app, now()).await.unwrap();
+        hub.add_client("inner", &GrantType::ALL, Some(app.id)).await;
+        let cookie = hub.sign_in().await;
         let ask = get(&authorize(&verifier(), &[("client_id", "inner")])).header("cookie", &cookie);
-        let refused = stage.send(&ask).await;
+        let refused = hub.send(&ask).await;
         assert_eq!(parameter(refused.header("location").unwrap(), "error"), "access_denied");
-        store::hub_records::apps::admit(&stage.records, random::uuid(), app.id, stage.account, now()).await.unwrap();
-        assert!(!parameter(stage.send(&ask).await.header("location").unwrap(), "code").is_empty());
+        store::hub_records::apps::admit(&hub.records, random::uuid(), app.id, hub.account, now()).await.unwrap();
+        assert!(!parameter(hub.send(&ask).await.header("location").unwrap(), "code").is_empty());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_taken_off_the_list_of_a_closed_app_refreshes_nothing() {
+async fn an_account_expelled_from_a_closed_app_cannot_refresh() {
     // contract I4.4, attack 35
-    for place in PLACES {
-        let stage = Stage::start(place).await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
         let mut app = App { id: random::uuid(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
-        store::hub_records::apps::insert(&stage.records, &app, now()).await.unwrap();
-        store::hub_records::apps::admit(&stage.records, random::uuid(), app.id, stage.account, now()).await.unwrap();
-        let secret = stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
+        store::hub_records::apps::insert(&hub.records, &app, now()).await.unwrap();
+        store::hub_records::apps::admit(&hub.records, random::uuid(), app.id, hub.account, now()).await.unwrap();
+        let secret = hub.add_client("inner", &GrantType::ALL, Some(app.id)).await;
         let ask = |pairs: &[(&str, &str)]| posted("/token", pairs).header("authorization", &basic("inner", &secret));
-        let tokens = stage.send(&ask(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)])).await.good();
+        let tokens = hub.send(&ask(&password_form("ada"))).await.good();
         let refresh =
             |tokens: &Value| ask(&[("grant_type", "refresh_token"), ("refresh_token", tokens["refresh_token"].as_str().unwrap())]);
-        let tokens = stage.send(&refresh(&tokens)).await.good();
-        store::hub_records::apps::expel(&stage.records, app.id, stage.account).await.unwrap();
-        assert_eq!(error(&stage.send(&refresh(&tokens)).await, 400), "invalid_grant");
-        // Nothing was used up by that: an app that is open again goes on.
+        let tokens = hub.send(&refresh(&tokens)).await.good();
+        store::hub_records::apps::expel(&hub.records, app.id, hub.account).await.unwrap();
+        assert_eq!(error(&hub.send(&refresh(&tokens)).await, 400), "invalid_grant");
+        // The refusal did not use up the token.
         app.access = Access::Open;
-        store::hub_records::apps::update(&stage.records, &app, now()).await.unwrap();
-        stage.send(&refresh(&tokens)).await.good();
+        store::hub_records::apps::update(&hub.records, &app, now()).await.unwrap();
+        hub.send(&refresh(&tokens)).await.good();
     }
 }

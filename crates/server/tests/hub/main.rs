@@ -1,22 +1,22 @@
-//! The hub over real HTTP, on both databases: grants, sign-in, sessions, keys, permission, and what attackers try.
+//! The hub over HTTP, on both databases: grants, sign-in, sessions, keys, permissions and attacks.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod attacks;
 mod authorize;
 mod browser;
 mod cookies;
-mod endings;
 mod grants;
 mod lifetimes;
 mod metadata;
 mod openid;
 mod pages;
-mod patience;
 mod races;
 mod requests;
 mod resources;
-#[allow(dead_code)]
-mod stage;
+mod revocation;
 #[path = "../support/mod.rs"]
 mod support;
+#[allow(dead_code)]
+mod test_hub;
 mod throttling;
+mod timeouts;

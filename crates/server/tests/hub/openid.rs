@@ -1,59 +1,59 @@
-//! What OpenID Connect Core asks of the authorize endpoint.
+//! What OpenID Connect Core requires of the authorize endpoint.
 
-use crate::stage::{ISSUER, REDIRECT, Stage, authorize, error, parameter, posted, verifier};
-use crate::support::{PLACES, Place, Request, get, post};
+use crate::support::{BACKENDS, Backend, Request, get, post};
+use crate::test_hub::{ISSUER, REDIRECT, TestHub, authorize, error, parameter, posted, verifier};
 
 /// The same request as a form.
-fn by_post(address: &str) -> Request {
-    let (path, query) = address.split_once('?').expect("a query");
+fn as_post(url: &str) -> Request {
+    let (path, query) = url.split_once('?').expect("a query");
     Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(query)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_post_to_authorize_works_like_a_get() {
     // contract I21.4
-    for place in PLACES {
-        let stage = Stage::start(place).await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
         for path in ["", "/api/o-auth"] {
-            let request = by_post(&format!("{path}{}", authorize(&verifier(), &[("scope", "openid")])));
-            let answer = stage.send(&request).await;
+            let request = as_post(&format!("{path}{}", authorize(&verifier(), &[("scope", "openid")])));
+            let answer = hub.send(&request).await;
             assert_eq!(answer.status(), 302, "{}", answer.text());
             assert!(answer.header("location").unwrap().starts_with("/sign-in?continue=%2Fauthorize"), "{answer:?}");
-            let cookie = stage.sign_in().await;
-            let answer = stage.send(&request.header("cookie", &cookie)).await;
+            let cookie = hub.sign_in().await;
+            let answer = hub.send(&request.header("cookie", &cookie)).await;
             assert_eq!((answer.status(), answer.header("cache-control")), (302, Some("no-store")));
-            let address = answer.header("location").unwrap();
-            assert!(address.starts_with(REDIRECT) && parameter(address, "iss") == ISSUER, "{address}");
-            stage.redeem(&parameter(address, "code"), &verifier()).await.good();
+            let url = answer.header("location").unwrap();
+            assert!(url.starts_with(REDIRECT) && parameter(url, "iss") == ISSUER, "{url}");
+            hub.redeem(&parameter(url, "code"), &verifier()).await.good();
         }
-        let none = stage.send(&by_post(&authorize(&verifier(), &[("prompt", "none")]))).await;
+        let none = hub.send(&as_post(&authorize(&verifier(), &[("prompt", "none")]))).await;
         assert_eq!(parameter(none.header("location").unwrap(), "error"), "login_required");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_post_from_another_site_goes_on_as_a_get_with_the_cookie() {
+async fn a_cross_site_post_to_authorize_is_redirected_to_a_get() {
     // contract I21.4
-    let stage = Stage::start(Place::Sqlite).await;
-    // A browser does not send the cookie with it, though somebody may be signed in.
-    let address = authorize(&verifier(), &[("prompt", "none"), ("max_age", "600"), ("login_hint", "ada"), ("utm_source", "x")]);
-    let answer = stage.send(&by_post(&address).header("origin", "https://shop.test").header("sec-fetch-site", "cross-site")).await;
+    let hub = TestHub::start(Backend::Sqlite).await;
+    // A browser sends no SameSite=Lax cookie with a cross-site POST.
+    let url = authorize(&verifier(), &[("prompt", "none"), ("max_age", "600"), ("login_hint", "ada"), ("utm_source", "x")]);
+    let answer = hub.send(&as_post(&url).header("origin", "https://shop.test").header("sec-fetch-site", "cross-site")).await;
     assert_eq!(answer.status(), 303);
     let again = answer.header("location").unwrap();
     assert!(again.starts_with("/authorize?"), "{again}");
     for name in ["client_id", "redirect_uri", "state", "code_challenge", "prompt", "max_age", "login_hint"] {
-        assert_eq!(parameter(again, name), parameter(&address, name), "{name}");
+        assert_eq!(parameter(again, name), parameter(&url, name), "{name}");
     }
-    let cookie = stage.sign_in().await;
-    let back = stage.send(&get(again).header("cookie", &cookie).header("sec-fetch-site", "cross-site")).await;
+    let cookie = hub.sign_in().await;
+    let back = hub.send(&get(again).header("cookie", &cookie).header("sec-fetch-site", "cross-site")).await;
     assert!(back.header("location").unwrap().starts_with(REDIRECT));
     assert!(!parameter(back.header("location").unwrap(), "code").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fault_of_a_post_is_told_like_that_of_a_get() {
+async fn a_post_to_authorize_answers_the_same_faults_as_a_get() {
     // contract I21.4, I1.5, I1.8, attack 47
-    let stage = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Backend::Sqlite).await;
     for (change, status, code) in [
         (("response_type", "token"), 400, "unsupported_response_type"),
         (("response_type", "id_token"), 400, "unsupported_response_type"),
@@ -64,40 +64,40 @@ async fn a_fault_of_a_post_is_told_like_that_of_a_get() {
         (("code_challenge_method", "plain"), 400, "invalid_request"),
         (("client_secret", "sesame"), 400, "invalid_request"),
     ] {
-        let address = authorize(&verifier(), &[change]);
-        for request in [get(&address), by_post(&address)] {
-            let answer = stage.send(&request).await;
+        let url = authorize(&verifier(), &[change]);
+        for request in [get(&url), as_post(&url)] {
+            let answer = hub.send(&request).await;
             assert_eq!(error(&answer, status), code, "{change:?}");
             assert!(answer.header("location").is_none());
-            let page = stage.send(&request.header("accept", "text/html")).await;
+            let page = hub.send(&request.header("accept", "text/html")).await;
             assert!(page.status() == status && page.text().contains("<h1>"), "{}", page.text());
         }
     }
-    let address = authorize(&verifier(), &[]);
-    let twice = by_post(&format!("{address}&state=again"));
-    assert_eq!(error(&stage.send(&twice).await, 400), "invalid_request");
-    // In the body and in the address is twice, too.
-    let both = posted(&address, &[("state", "again")]);
-    assert_eq!(error(&stage.send(&both).await, 400), "invalid_request");
-    let rows = store::hub_records::audit_log::newest(&stage.records, 2).await.unwrap();
+    let url = authorize(&verifier(), &[]);
+    let twice = as_post(&format!("{url}&state=again"));
+    assert_eq!(error(&hub.send(&twice).await, 400), "invalid_request");
+    // A parameter in body and query is repeated too.
+    let both = posted(&url, &[("state", "again")]);
+    assert_eq!(error(&hub.send(&both).await, 400), "invalid_request");
+    let rows = store::hub_records::audit_log::newest(&hub.records, 2).await.unwrap();
     assert!(rows.iter().all(|row| row.name == "grant.refused"), "{rows:?}");
-    assert_eq!(stage.send(&by_post(&address).header("content-type", "text/plain")).await.status(), 415);
-    assert_eq!(stage.send(&posted("/authorize", &[("state", &"x".repeat(70_000))])).await.status(), 413);
-    assert_eq!(stage.send(&post("/authorize", "{")).await.status(), 400);
+    assert_eq!(hub.send(&as_post(&url).header("content-type", "text/plain")).await.status(), 415);
+    assert_eq!(hub.send(&posted("/authorize", &[("state", &"x".repeat(70_000))])).await.status(), 413);
+    assert_eq!(hub.send(&post("/authorize", "{")).await.status(), 400);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_hint_fills_the_name_in() {
+async fn a_login_hint_fills_in_the_username() {
     // contract I1.9, attack 41
-    let stage = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Backend::Sqlite).await;
     for (hint, shown) in [("ada@example.com", "value=\"ada@example.com\""), ("\"><script>", "value=\"&#34;&#62;&#60;script&#62;\"")] {
-        let led = stage.send(&get(&authorize(&verifier(), &[("login_hint", hint)]))).await;
-        let page = stage.send(&get(led.header("location").unwrap())).await.text();
-        // One script is the page's own.
+        let redirected = hub.send(&get(&authorize(&verifier(), &[("login_hint", hint)]))).await;
+        let page = hub.send(&get(redirected.header("location").unwrap())).await.text();
+        // The one script is that of the page.
         assert!(page.contains(shown) && page.matches("<script").count() == 1, "{page}");
-        // What somebody typed in its place stays.
-        let going_on = parameter(led.header("location").unwrap(), "continue");
-        let typed = posted("/sign-in", &[("username", "somebody"), ("password", "wrong"), ("continue", &going_on)]);
-        assert!(stage.send(&typed).await.text().contains("value=\"somebody\""));
+        // An entered username wins over the hint.
+        let return_path = parameter(redirected.header("location").unwrap(), "continue");
+        let typed = posted("/sign-in", &[("username", "somebody"), ("password", "wrong"), ("continue", &return_path)]);
+        assert!(hub.send(&typed).await.text().contains("value=\"somebody\""));
     }
 }

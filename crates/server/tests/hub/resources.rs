@@ -1,55 +1,53 @@
-//! Permission by token, and the hub's own records as resources.
+//! Permissions of a token, and the records of the hub as resources.
 
 use serde_json::json;
 
-use crate::stage::{CLIENT, PASSWORD, Stage, basic, bearer, posted};
-use crate::support::{PLACES, Request, get, post};
+use crate::support::{BACKENDS, Request, get, post};
+use crate::test_hub::{TestHub, bearer};
 
-async fn token_of(stage: &Stage, name: &str) -> String {
-    let pairs = [("grant_type", "password"), ("username", name), ("password", PASSWORD)];
-    let answer = stage.send(&posted("/token", &pairs).header("authorization", &basic(CLIENT, &stage.secret))).await;
-    bearer(&answer.good()["access_token"])
+async fn bearer_of(hub: &TestHub, name: &str) -> String {
+    bearer(&hub.tokens_of(name).await["access_token"])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
     // contract I24.1
-    for place in PLACES {
-        let stage = Stage::start(place).await;
-        stage.add_account("bob", &[]).await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
+        hub.add_account("bob", &[]).await;
         let notes = post("/api/shop/notes/list", "");
-        let nobody = stage.send(&notes).await;
-        assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
-        assert_eq!(nobody.problem(401)["code"], "UNAUTHENTICATED");
-        let bob = token_of(&stage, "bob").await;
-        assert_eq!(stage.send(&notes.clone().header("authorization", &bob)).await.problem(403)["code"], "FORBIDDEN");
-        let ada = token_of(&stage, "ada").await;
-        assert_eq!(stage.send(&notes.clone().header("authorization", &ada)).await.good(), json!([{"id": 1}]));
-        // A token that is not good is refused where none is needed.
+        let anonymous = hub.send(&notes).await;
+        assert_eq!(anonymous.header("www-authenticate"), Some("Bearer"));
+        assert_eq!(anonymous.problem(401)["code"], "UNAUTHENTICATED");
+        let bob = bearer_of(&hub, "bob").await;
+        assert_eq!(hub.send(&notes.clone().header("authorization", &bob)).await.problem(403)["code"], "FORBIDDEN");
+        let ada = bearer_of(&hub, "ada").await;
+        assert_eq!(hub.send(&notes.clone().header("authorization", &ada)).await.good(), json!([{"id": 1}]));
+        // An invalid token gets 401 even where no token is needed.
         let open = post("/api/shop/opens/list", "");
-        assert_eq!(stage.send(&open).await.status(), 200);
+        assert_eq!(hub.send(&open).await.status(), 200);
         for header in ["Bearer x", "Bearer", "Basic eDp5", "Bearer a.b.c"] {
             for request in [open.clone(), get("/docs/resources.json"), post("/graphql", r#"{"query":"{ __typename }"}"#)] {
-                let answer = stage.send(&request.header("authorization", header)).await;
+                let answer = hub.send(&request.header("authorization", header)).await;
                 assert_eq!((answer.status(), answer.header("www-authenticate")), (401, Some("Bearer error=\"invalid_token\"")), "{header}");
             }
         }
-        store::hub_records::accounts::by_id(&stage.records, stage.account).await.unwrap();
-        let mut account = store::hub_records::accounts::by_id(&stage.records, stage.account).await.unwrap().unwrap();
+        store::hub_records::accounts::by_id(&hub.records, hub.account).await.unwrap();
+        let mut account = store::hub_records::accounts::by_id(&hub.records, hub.account).await.unwrap().unwrap();
         account.is_active = false;
-        let mut transaction = stage.records.begin().await.unwrap();
-        store::hub_records::accounts::update(&mut transaction, &account, crate::stage::now()).await.unwrap();
+        let mut transaction = hub.records.begin().await.unwrap();
+        store::hub_records::accounts::update(&mut transaction, &account, crate::test_hub::now()).await.unwrap();
         transaction.commit().await.unwrap();
-        // attack 35: closed at once
-        assert_eq!(stage.send(&notes.header("authorization", &ada)).await.status(), 401);
+        // attack 35: a closed account gets 401 at once
+        assert_eq!(hub.send(&notes.header("authorization", &ada)).await.status(), 401);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_records_are_resources_and_their_secrets_have_no_name() {
+async fn the_records_of_the_hub_are_resources_without_their_secrets() {
     // contract I24.2, I24.3, I12.2
-    for place in PLACES {
-        let stage = Stage::start(place).await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
         let names = [
             "iam.account.get",
             "iam.role.get",
@@ -59,61 +57,61 @@ async fn the_records_are_resources_and_their_secrets_have_no_name() {
             "hub.app.get",
             "hub.appAccount.get",
         ];
-        stage.add_account("root", &names).await;
-        let root = token_of(&stage, "root").await;
+        hub.add_account("root", &names).await;
+        let root = bearer_of(&hub, "root").await;
         let ask = |path: &str, body: &str| post(path, body).header("authorization", &root);
         for plural in ["iam/accounts", "iam/roles", "iam/permissions", "iam/tenants", "o-auth/clients", "hub/apps", "hub/apps-accounts"] {
-            assert_eq!(stage.send(&post(&format!("/api/{plural}/paginate"), "")).await.status(), 401);
-            let text = stage.send(&ask(&format!("/api/{plural}/paginate"), "")).await;
+            assert_eq!(hub.send(&post(&format!("/api/{plural}/paginate"), "")).await.status(), 401);
+            let text = hub.send(&ask(&format!("/api/{plural}/paginate"), "")).await;
             assert_eq!(text.status(), 200, "{plural}: {}", text.text());
             for word in ["argon2", "hash", "secret"] {
                 assert!(!text.text().to_lowercase().contains(word), "{plural}: {}", text.text());
             }
         }
         let loaded = r#"{"query":{"where":{"username":{"eq":"root"}},"relations":{"roles":{"relations":{"permissions":true}}}}}"#;
-        let rows = stage.send(&ask("/api/iam/accounts/list", loaded)).await.good();
+        let rows = hub.send(&ask("/api/iam/accounts/list", loaded)).await.good();
         assert_eq!(rows[0]["roles"][0]["permissions"].as_array().map(Vec::len), Some(names.len()), "{rows}");
         assert_eq!(rows[0]["dPermissions"]["all"].as_array().map(Vec::len), Some(names.len()));
         let everything = r#"{"query":{"where":{"name":{"eq":"administrator"}},"relations":{"permissions":true}}}"#;
-        let held = stage.send(&ask("/api/iam/roles/list", everything)).await.good()[0]["permissions"].as_array().map(Vec::len);
+        let held = hub.send(&ask("/api/iam/roles/list", everything)).await.good()[0]["permissions"].as_array().map(Vec::len);
         let by_role = r#"{"query":{"where":{"roles":{"name":{"eq":"administrator"}}}}}"#;
-        let found = stage.send(&ask("/api/iam/permissions/paginate", by_role)).await.good()["total"].clone();
-        let known = stage.send(&ask("/api/iam/permissions/paginate", "")).await.good()["total"].clone();
+        let found = hub.send(&ask("/api/iam/permissions/paginate", by_role)).await.good()["total"].clone();
+        let known = hub.send(&ask("/api/iam/permissions/paginate", "")).await.good()["total"].clone();
         assert_eq!((json!(held), &found), (known.clone(), &known), "the built-in role holds every permission");
         for field in ["secretHash", "secret", "previousSecretHash"] {
             let body = json!({"query": {"where": {field: {"eq": "x"}}}}).to_string();
-            assert_eq!(stage.send(&ask("/api/o-auth/clients/list", &body)).await.status(), 400);
+            assert_eq!(hub.send(&ask("/api/o-auth/clients/list", &body)).await.status(), 400);
         }
         let query = json!({"query": "{ hubPaginateAppsAccounts { total } oAuthGetClients { id redirect grants } iamMeAccount { id username dPermissions roles { name } } }"});
-        let answer = stage.send(&ask("/graphql", &query.to_string())).await.good();
+        let answer = hub.send(&ask("/graphql", &query.to_string())).await.good();
         assert_eq!(answer["data"]["hubPaginateAppsAccounts"]["total"], 0, "{answer}");
         assert_eq!(answer["data"]["iamMeAccount"]["username"], "root", "{answer}");
         assert_eq!(answer["data"]["iamMeAccount"]["roles"].as_array().map(Vec::len), Some(1));
-        let nobody = stage
+        let anonymous = hub
             .send(
                 &Request::new("POST", "/graphql").header("content-type", "application/json").body(r#"{"query":"{ iamMeAccount { id } }"}"#),
             )
             .await
             .json();
-        assert_eq!(nobody["data"]["iamMeAccount"], json!(null));
-        assert_eq!(nobody["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{nobody}");
+        assert_eq!(anonymous["data"]["iamMeAccount"], json!(null));
+        assert_eq!(anonymous["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{anonymous}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_that_is_told_in_pieces_is_told_whole() {
+async fn an_account_larger_than_one_chunk_is_answered_completely() {
     // contract I24.3
-    for place in PLACES {
-        let stage = Stage::start(place).await;
-        let token = token_of(&stage, "ada").await;
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
+        let token = bearer_of(&hub, "ada").await;
         let meta = json!({"words": "x".repeat(3_000_000)}).to_string();
-        let binds = [store::hub_records::Bind::Json(&meta), store::hub_records::Bind::Id(stage.account)];
-        stage.records.run("UPDATE peristyle.account SET meta = $1 WHERE id = $2", &binds).await.unwrap();
+        let binds = [store::hub_records::Bind::Json(&meta), store::hub_records::Bind::Id(hub.account)];
+        hub.records.run("UPDATE peristyle.account SET meta = $1 WHERE id = $2", &binds).await.unwrap();
         for path in ["/api/iam/me", "/auth/me"] {
-            let me = stage.send(&get(path).header("authorization", &token)).await.good();
+            let me = hub.send(&get(path).header("authorization", &token)).await.good();
             assert_eq!(me["meta"]["words"].as_str().map(str::len), Some(3_000_000), "{path}");
         }
-        let asked = post("/graphql", r#"{"query":"{ iamMeAccount { username meta } }"}"#).header("authorization", &token);
-        assert_eq!(stage.send(&asked).await.good()["data"]["iamMeAccount"]["username"], "ada");
+        let request = post("/graphql", r#"{"query":"{ iamMeAccount { username meta } }"}"#).header("authorization", &token);
+        assert_eq!(hub.send(&request).await.good()["data"]["iamMeAccount"]["username"], "ada");
     }
 }

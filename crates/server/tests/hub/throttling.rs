@@ -1,28 +1,28 @@
-//! How many passwords can be tried, and how long anybody waits for it.
+//! How many passwords one client address can try.
 
 use futures_util::future::join_all;
 
-use crate::stage::{PASSWORD, Stage};
-use crate::support::PLACES;
+use crate::support::BACKENDS;
+use crate::test_hub::{TestHub, password_form};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn right_passwords_in_between_let_nobody_try_more_wrong_ones() {
+async fn correct_passwords_in_between_allow_no_more_wrong_attempts() {
     // contract I11.4, attack 60
-    for place in PLACES {
-        let stage = Stage::start(place).await;
-        let right = stage.token_request(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)]);
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
+        let right = hub.token_request(&password_form("ada"));
         let wrong = |number: usize| {
             let name = format!("nobody-{number}");
-            stage.token_request(&[("grant_type", "password"), ("username", &name), ("password", "not it, sorry")])
+            hub.token_request(&[("grant_type", "password"), ("username", &name), ("password", "not it, sorry")])
         };
         let mut compared = 0;
         for round in 0..10 {
             let requests: Vec<_> = std::iter::once(right.clone()).chain((0..10).map(|number| wrong(round * 10 + number))).collect();
-            let answers = join_all(requests.iter().map(|request| stage.send(request))).await;
+            let answers = join_all(requests.iter().map(|request| hub.send(request))).await;
             assert!([200, 429].contains(&answers[0].status()), "{}", answers[0].text());
             compared += answers[1..].iter().filter(|answer| answer.status() == 400).count();
         }
-        // Fifty, and a few more where their delays are over by then.
+        // Fifty; a few more if delays expire during the test.
         assert!((50..60).contains(&compared), "{compared} of 100 wrong passwords were compared");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Database, Place, Request, Server, Setup, get};
+use crate::support::{Backend, Database, Request, Server, Setup, get};
 
 const MANIFEST: &str = "[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\n";
 const SCRIPT: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY)";
@@ -44,7 +44,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 async fn serve(app: &Path) -> (Server, Database) {
-    let database = Database::with(Place::Sqlite, SCRIPT).await;
+    let database = Database::with(Backend::Sqlite, SCRIPT).await;
     let mut setup = Setup::new(MANIFEST);
     setup.app = Some(app.to_owned());
     (setup.serve(&database).await, database)
@@ -131,7 +131,7 @@ async fn no_hidden_no_outside_and_no_reserved_path_is_served() {
 #[tokio::test]
 async fn a_folder_without_an_app_and_a_hub_with_an_app_do_not_start() {
     let empty = tempfile::tempdir().expect("a folder");
-    let database = Database::with(Place::Sqlite, SCRIPT).await;
+    let database = Database::with(Backend::Sqlite, SCRIPT).await;
     let mut setup = Setup::new(MANIFEST);
     for (path, words) in [(empty.path().join("nowhere"), "cannot be read"), (empty.path().to_owned(), "holds no index.html")] {
         setup.app = Some(path);
@@ -148,7 +148,7 @@ async fn a_folder_without_an_app_and_a_hub_with_an_app_do_not_start() {
 // contract I39.1
 #[tokio::test]
 async fn without_a_hub_a_browser_gets_pages_too() {
-    let database = Database::with(Place::Sqlite, SCRIPT).await;
+    let database = Database::with(Backend::Sqlite, SCRIPT).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     let browser = |path: &str| get(path).header("accept", "text/html,*/*;q=0.8");
     let page = server.send(&browser("/")).await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Place, Request, get, shop};
+use crate::support::{Backend, Request, get, shop};
 
 /// Every path that a text names in quotes, as `href`, `src` or import.
 fn named(text: &str) -> BTreeSet<String> {
@@ -14,7 +14,7 @@ fn named(text: &str) -> BTreeSet<String> {
 // contract E8.1
 #[tokio::test]
 async fn the_page_and_its_files_are_served_under_a_strict_content_policy() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let mut open = vec!["/docs".to_owned(), "/docs/".to_owned()];
     let mut seen = BTreeSet::new();
     while let Some(path) = open.pop() {
@@ -52,7 +52,7 @@ async fn the_page_and_its_files_are_served_under_a_strict_content_policy() {
 // contract E8.1
 #[tokio::test]
 async fn an_unchanged_file_is_not_sent_again() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let mut tags = BTreeSet::new();
     for path in ["/docs", "/docs/style.css", "/docs/main.js"] {
         let first = server.get(path).await;
@@ -74,7 +74,7 @@ async fn an_unchanged_file_is_not_sent_again() {
 // contract E8.1, contract E2.5
 #[tokio::test]
 async fn the_page_takes_get_and_head_and_has_no_other_paths() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for path in ["/docs", "/docs/", "/docs/main.js", "/docs/resources.json"] {
         for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
             let answer = server.send(&Request::new(method, path)).await;

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Database, Place, Response, Server, Setup, get, shop};
+use crate::support::{Backend, Database, Response, Server, Setup, get, shop};
 
 const PATH: &str = "/docs/resources.json";
 const OPERATORS: [&str; 13] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "notIn", "between", "isNull", "iLike", "contains", "overlap"];
 
 /// A server for an account with these permissions, its database, and the answer to the account.
 async fn shown(permissions: &[&str]) -> ((Server, Database), Response) {
-    let database = shop::database(Place::Sqlite).await;
+    let database = shop::database(Backend::Sqlite).await;
     let server = Setup::new(shop::MANIFEST).viewer(permissions).serve(&database).await;
     let answer = server.get(PATH).await;
     ((server, database), answer)
@@ -80,7 +80,7 @@ async fn each_permission_shows_only_what_it_grants() {
 // contract E8.2, contract E3.2
 #[tokio::test]
 async fn under_strategy_none_no_header_shows_more() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let bare = server.get(PATH).await;
     for value in ["Bearer x", "Bearer eyJhbGciOiJub25lIn0.e30.", "nonsense"] {
         let answer = server.send(&get(PATH).header("authorization", value)).await;
@@ -189,7 +189,7 @@ async fn every_described_path_answers() {
 // contract E8.2
 #[tokio::test]
 async fn without_a_manifest_no_resource_is_shown() {
-    let database = shop::database(Place::Sqlite).await;
+    let database = shop::database(Backend::Sqlite).await;
     let server = Setup::new("").serve(&database).await;
     assert_eq!(server.get(PATH).await.good(), json!({"explain": false, "resources": []}));
     assert_eq!(server.get("/docs").await.status(), 200);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use query::policy::Viewer;
 use serde_json::{Value, json};
 
-use crate::support::{Database, PLACES, Place, Setup};
+use crate::support::{BACKENDS, Backend, Database, Setup};
 use crate::{address, fixture, serve};
 
 const PERMISSION: &str = "peristyle.explain";
@@ -14,12 +14,12 @@ const TENANT: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 // contract E5.4
 #[tokio::test]
 async fn explain_needs_its_own_permission() {
-    for place in PLACES {
-        let database = fixture(place).await;
+    for backend in BACKENDS {
+        let database = fixture(backend).await;
         let server = serve(&database, "full", &[]).await;
         for body in ["", "{", r#"{"query":{"nope":1}}"#] {
             let answer = server.post("/api/shop/customers/explain", body).await;
-            assert_eq!(answer.problem(403)["code"], "FORBIDDEN", "{place:?}");
+            assert_eq!(answer.problem(403)["code"], "FORBIDDEN", "{backend:?}");
         }
         // It grants no access to a resource.
         let server = serve(&database, "anonymous", &[PERMISSION]).await;
@@ -40,8 +40,8 @@ fn predicates(explained: &Value) -> Vec<(String, String, String)> {
 // contract E5.4, contract Q12.5, contract Q14.2
 #[tokio::test]
 async fn explain_shows_the_source_of_each_predicate_and_no_constraint_value() {
-    for place in PLACES {
-        let database = fixture(place).await;
+    for backend in BACKENDS {
+        let database = fixture(backend).await;
         let server = serve(&database, "clerk", &[PERMISSION]).await;
         let body = json!({
             "query": {"where": {"name": {"iLike": "a%"}}, "relations": {"orders": {"where": {"total": {"gt": "5"}}, "limit": 2}}, "order": [{"field": "country.name"}], "limit": 3},
@@ -49,23 +49,23 @@ async fn explain_shows_the_source_of_each_predicate_and_no_constraint_value() {
         });
         let answer = server.post("/api/shop/customers/explain", body.to_string()).await;
         let explained = answer.good();
-        assert_eq!(explained["resource"], "shop.customer", "{place:?}");
+        assert_eq!(explained["resource"], "shop.customer", "{backend:?}");
         let levels = explained["levels"].as_array().unwrap();
         let paths: Vec<&str> = levels.iter().map(|level| level["path"].as_str().unwrap()).collect();
-        assert_eq!(paths, ["", "orders"], "{place:?}");
+        assert_eq!(paths, ["", "orders"], "{backend:?}");
         for level in levels {
             assert!(level["sql"].as_str().unwrap().starts_with("SELECT") || level["sql"].as_str().unwrap().starts_with("WITH"), "{level}");
             assert!(level["parameters"].as_array().unwrap().iter().all(Value::is_string));
             assert!(level.get("plan").is_none());
         }
-        assert!(explained["total"]["sql"].as_str().unwrap().contains("count"), "{place:?}");
+        assert!(explained["total"]["sql"].as_str().unwrap().contains("count"), "{backend:?}");
         let merged = explained["statement"].to_string();
         assert!(merged.contains("iLike") && merged.contains("active"), "{merged}");
         let all = predicates(&explained);
         let from = |source: &str, resource: &str, word: &str| {
             assert!(
                 all.iter().any(|(s, r, sql)| s == source && r == resource && sql.contains(word)),
-                "{place:?} {source} {resource} {word}: {all:#?}"
+                "{backend:?} {source} {resource} {word}: {all:#?}"
             );
         };
         from("query", "shop.customer", "name");
@@ -75,7 +75,7 @@ async fn explain_shows_the_source_of_each_predicate_and_no_constraint_value() {
         from("query", "shop.order", "grand_total");
         from("policy", "shop.order", "deleted_at");
         let text = answer.text();
-        assert!(!text.contains(TENANT) && !text.contains("aaaaaaaa"), "{place:?} {text}");
+        assert!(!text.contains(TENANT) && !text.contains("aaaaaaaa"), "{backend:?} {text}");
         // Values of the statement are bound, never part of the SQL.
         assert!(levels.iter().all(|level| !level["sql"].as_str().unwrap().contains("a%")), "{text}");
     }
@@ -84,43 +84,43 @@ async fn explain_shows_the_source_of_each_predicate_and_no_constraint_value() {
 // contract E5.4, contract Q12.5
 #[tokio::test]
 async fn analyze_adds_the_plan_of_the_database_and_no_constraint_value() {
-    for place in PLACES {
-        let database = fixture(place).await;
+    for backend in BACKENDS {
+        let database = fixture(backend).await;
         let server = serve(&database, "clerk", &[PERMISSION]).await;
         let body = r#"{"query":{"relations":{"orders":{"relations":{"lines":true}},"country":true}}}"#;
         let answer = server.post("/api/shop/customers/explain?analyze=true", body).await;
         let explained = answer.good();
         let levels = explained["levels"].as_array().unwrap();
-        assert_eq!(levels.len(), 4, "{place:?}");
+        assert_eq!(levels.len(), 4, "{backend:?}");
         for level in levels {
-            assert!(level["plan"].as_array().is_some_and(|lines| !lines.is_empty()), "{place:?} {level}");
+            assert!(level["plan"].as_array().is_some_and(|lines| !lines.is_empty()), "{backend:?} {level}");
         }
-        if place == Place::Postgres {
+        if backend == Backend::Postgres {
             assert!(answer.text().contains("actual"), "it was run");
         }
-        assert!(!answer.text().contains("aaaaaaaa"), "{place:?} {}", answer.text());
+        assert!(!answer.text().contains("aaaaaaaa"), "{backend:?} {}", answer.text());
         // A value that looks like a line of a plan shows no other value.
         for value in ["x\nY", "x\n  Sort Key: y", "a'b\n->  Seq Scan on z"] {
             let body = serde_json::json!({"query": {"where": {"name": {"eq": value}}}}).to_string();
             let text = server.post("/api/shop/customers/explain?analyze=true", body).await.text();
-            assert!(!text.contains("aaaaaaaa"), "{place:?} {text}");
+            assert!(!text.contains("aaaaaaaa"), "{backend:?} {text}");
         }
         let text = server.post(&format!("{}/explain?analyze=true", address("org.department")), "").await.text();
-        assert!(!text.contains("south"), "{place:?} {text}");
+        assert!(!text.contains("south"), "{backend:?} {text}");
     }
 }
 
 // contract E5.4
 #[tokio::test]
 async fn explain_refuses_what_the_operations_refuse() {
-    for place in PLACES {
-        let database = fixture(place).await;
+    for backend in BACKENDS {
+        let database = fixture(backend).await;
         let server = serve(&database, "full", &[PERMISSION]).await;
         let body = r#"{"query":{"where":{"apiKey":{"eq":"x"}},"limit":10001}}"#;
         let (listed, explained) =
             (server.post("/api/shop/customers/list", body).await, server.post("/api/shop/customers/explain", body).await);
         assert_eq!(listed.faults().len(), 2);
-        assert_eq!(listed.body, explained.body, "{place:?}");
+        assert_eq!(listed.body, explained.body, "{backend:?}");
     }
 }
 
@@ -157,7 +157,7 @@ deletedAt = \"text\"
 [resource.shop.order.relations]
 customer = { one = \"shop.customer\", on = { customerId = \"id\" } }
 ";
-    for place in PLACES {
+    for backend in BACKENDS {
         let mut told = Vec::new();
         for others in [3, 2_000] {
             let mut script = "CREATE TABLE customers (id integer PRIMARY KEY, tenant integer, name text); CREATE TABLE orders (id integer, customer_id integer, deleted_at text);".to_owned();
@@ -169,10 +169,10 @@ customer = { one = \"shop.customer\", on = { customerId = \"id\" } }
                     _ = write!(script, "INSERT INTO orders {ids} SELECT x, {id}, {deleted} FROM n;");
                 }
             }
-            let database = Database::with(place, &script).await;
+            let database = Database::with(backend, &script).await;
             let mut setup = Setup::new(manifest);
             setup.viewer = Some(Viewer::new([PERMISSION.to_owned()], json!({ "meta": { "tenant": 1 } })));
-            if place == Place::Postgres {
+            if backend == Backend::Postgres {
                 database.execute("ANALYZE").await;
                 // Node types depend on the expected number of rows; here the planner has no choice.
                 for setting in ["indexscan", "bitmapscan", "mergejoin", "nestloop"] {
@@ -187,13 +187,13 @@ customer = { one = \"shop.customer\", on = { customerId = \"id\" } }
             ] {
                 let explained = server.post("/api/shop/customers/explain?analyze=true", body.to_string()).await.good();
                 let rows = explained["levels"][0]["plan"][0].as_str().expect("a plan").contains("actual rows=");
-                assert_eq!(rows, place == Place::Postgres, "how many rows came out is shown: {explained}");
+                assert_eq!(rows, backend == Backend::Postgres, "how many rows came out is shown: {explained}");
                 told.push(settled(explained));
             }
         }
         let (few, many) = told.split_at(3);
         for (few, many) in few.iter().zip(many) {
-            assert_eq!(few, many, "{place:?}");
+            assert_eq!(few, many, "{backend:?}");
             for word in ["cost=", "loops=", "Removed", "Blocks", "Buckets", "Space Used", "Memory", "time="] {
                 assert!(!many.contains(word), "{word} in {many}");
             }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{PLACES, Place};
+use crate::support::{BACKENDS, Backend};
 use crate::{address, fixture, serve};
 
 /// Names close to a hidden one, for which a careless hint would show it.
@@ -16,8 +16,8 @@ const HIDDEN: [(&str, &str, &[&str]); 4] = [
 // contract P2.3, contract E2.3, trap 4
 #[tokio::test]
 async fn a_hidden_field_is_answered_like_an_unknown_field() {
-    for place in PLACES {
-        let database = fixture(place).await;
+    for backend in BACKENDS {
+        let database = fixture(backend).await;
         let server = serve(&database, "full", &[]).await;
         for (resource, hidden, near) in HIDDEN {
             let queries = |name: &str| {
@@ -38,13 +38,13 @@ async fn a_hidden_field_is_answered_like_an_unknown_field() {
                     answer.faults();
                     texts.push(answer.text().replace(name, "NAME"));
                 }
-                assert_eq!(texts[0], texts[1], "{place:?} {resource} {hidden}");
+                assert_eq!(texts[0], texts[1], "{backend:?} {resource} {hidden}");
             }
             for name in near {
                 for query in queries(name) {
                     let answer = server.post(&format!("{}/list", address(resource)), json!({ "query": query }).to_string()).await;
                     answer.faults();
-                    assert!(!answer.text().replace(name, "").contains(hidden), "{place:?} {}", answer.text());
+                    assert!(!answer.text().replace(name, "").contains(hidden), "{backend:?} {}", answer.text());
                 }
             }
         }
@@ -54,8 +54,8 @@ async fn a_hidden_field_is_answered_like_an_unknown_field() {
 // contract P2.4, trap 1
 #[tokio::test]
 async fn a_masked_field_is_shown_masked_and_cannot_be_used() {
-    for place in PLACES {
-        let database = fixture(place).await;
+    for backend in BACKENDS {
+        let database = fixture(backend).await;
         let server = serve(&database, "clerk", &[]).await;
         let ask = async |query: serde_json::Value| server.post("/api/shop/customers/list", json!({ "query": query }).to_string()).await;
         for field in ["email", "phone", "secretNote", "creditLimit"] {
@@ -70,26 +70,26 @@ async fn a_masked_field_is_shown_masked_and_cannot_be_used() {
                     "/query/aggregation/groupBy/0".to_owned(),
                 ),
             ] {
-                assert_eq!(ask(query.clone()).await.fault(), ("QS304".to_owned(), path), "{place:?} {query}");
+                assert_eq!(ask(query.clone()).await.fault(), ("QS304".to_owned(), path), "{backend:?} {query}");
             }
         }
         // Through a relation too.
         let body = json!({"query": {"where": {"customer": {"email": {"iLike": "a%"}}}}}).to_string();
-        assert_eq!(server.post("/api/shop/orders/list", body).await.fault().0, "QS304", "{place:?}");
+        assert_eq!(server.post("/api/shop/orders/list", body).await.fault().0, "QS304", "{backend:?}");
         let body = json!({"query": {"order": [{"field": "customer.email"}]}}).to_string();
-        assert_eq!(server.post("/api/shop/orders/list", body).await.fault().0, "QS304", "{place:?}");
+        assert_eq!(server.post("/api/shop/orders/list", body).await.fault().0, "QS304", "{backend:?}");
         let shown = ask(json!({})).await.text();
-        assert!(shown.contains("a***@example.org") && !shown.contains("ana@example.org"), "{place:?}");
+        assert!(shown.contains("a***@example.org") && !shown.contains("ana@example.org"), "{backend:?}");
         // The loaded relation shows the same masks as the root.
         let loaded = server.post("/api/shop/orders/list", json!({"query": {"relations": {"customer": true}}}).to_string()).await.text();
-        assert!(loaded.contains("***@") && !loaded.contains("ana@example.org") && !loaded.contains("note "), "{place:?}");
+        assert!(loaded.contains("***@") && !loaded.contains("ana@example.org") && !loaded.contains("note "), "{backend:?}");
     }
 }
 
 // contract Q12.5, contract E2.8, trap 4
 #[tokio::test]
 async fn an_error_shows_no_constraint_value_and_no_text_of_the_database() {
-    let database = fixture(Place::Postgres).await;
+    let database = fixture(Backend::Postgres).await;
     let server = serve(&database, "clerk", &[]).await;
     let tenant = "aaaaaaaa-0000-4000-8000-000000000001";
     for (resource, query) in [

@@ -3,7 +3,7 @@
 use oracle::Generator;
 use serde_json::Value;
 
-use crate::support::{Database, PLACES, Place, Response, Server};
+use crate::support::{BACKENDS, Backend, Database, Response, Server};
 use crate::viewers::{ANONYMOUS, CLERK, CROOKED, FULL, OUTSIDER, PAYROLL, Sight};
 use crate::{fixture, path, serve};
 
@@ -12,7 +12,7 @@ const STATEMENTS: usize = 250;
 
 /// Changes invisible data. Every statement must change something, or the test proves nothing.
 async fn twist(database: &Database, sight: &Sight) {
-    for statement in sight.twists(database.place) {
+    for statement in sight.twists(database.backend) {
         let changed = database.change(&statement).await;
         assert!(changed > 0, "{}: nothing changed by {statement}", sight.viewer);
     }
@@ -20,7 +20,7 @@ async fn twist(database: &Database, sight: &Sight) {
 
 /// The natural order of PostgreSQL is that of the heap: the order of the key, in both databases.
 async fn settle(database: &Database) {
-    if database.place == Place::Postgres {
+    if database.backend == Backend::Postgres {
         for table in ["customers", "orders", "order_lines", "shipments", "departments", "employees", "documents", "reviews"] {
             database.execute(&format!("CLUSTER {table} USING {table}_pkey")).await;
         }
@@ -47,8 +47,8 @@ fn unordered(answer: &Response) -> Value {
     value
 }
 
-async fn compare(sight: &Sight, place: Place, seed: u64) {
-    let (plain, twisted) = (fixture(place).await, fixture(place).await);
+async fn compare(sight: &Sight, backend: Backend, seed: u64) {
+    let (plain, twisted) = (fixture(backend).await, fixture(backend).await);
     twist(&twisted, sight).await;
     settle(&plain).await;
     settle(&twisted).await;
@@ -63,13 +63,13 @@ async fn compare(sight: &Sight, place: Place, seed: u64) {
         asked += 1;
         let (path, body) = (path(&case), case.body().to_string());
         let answers = [servers[0].post(&path, &body).await, servers[1].post(&path, &body).await];
-        let told = || format!("{place:?} {} {path} {body}\n{}\n{}", sight.viewer, answers[0].text(), answers[1].text());
+        let told = || format!("{backend:?} {} {path} {body}\n{}\n{}", sight.viewer, answers[0].text(), answers[1].text());
         assert!(answers.iter().all(|answer| answer.status() < 500), "{}", told());
         assert_eq!(answers[0].status(), answers[1].status(), "{}", told());
         answered += usize::from(answers[0].status() == 200);
         if answers[0].body != answers[1].body {
             // PostgreSQL may choose another plan for other numbers of rows, and with it another natural order.
-            assert!(place == Place::Postgres, "{}", told());
+            assert!(backend == Backend::Postgres, "{}", told());
             assert_eq!(unordered(&answers[0]), unordered(&answers[1]), "{}", told());
             shuffled += 1;
         }
@@ -79,8 +79,8 @@ async fn compare(sight: &Sight, place: Place, seed: u64) {
 }
 
 async fn on_both(sight: &Sight) {
-    for (place, seed) in PLACES.into_iter().zip([11, 12]) {
-        compare(sight, place, seed).await;
+    for (backend, seed) in BACKENDS.into_iter().zip([11, 12]) {
+        compare(sight, backend, seed).await;
     }
 }
 

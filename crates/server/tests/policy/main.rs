@@ -12,12 +12,12 @@ mod viewers;
 
 use oracle::{Case, Operation};
 use query::policy::Viewer;
-use support::{Database, Place, Server, Setup};
+use support::{Backend, Database, Server, Setup};
 
 /// The oracle's fixture in a fresh database.
-async fn fixture(place: Place) -> Database {
-    let script = if place == Place::Postgres { oracle::postgres_script() } else { oracle::sqlite_script() };
-    Database::with(place, &script).await
+async fn fixture(backend: Backend) -> Database {
+    let script = if backend == Backend::Postgres { oracle::postgres_script() } else { oracle::sqlite_script() };
+    Database::with(backend, &script).await
 }
 
 /// The fixture, served to one of the oracle's viewers, perhaps with further permissions.

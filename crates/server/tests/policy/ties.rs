@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::support::{Database, PLACES, Place, Setup};
+use crate::support::{BACKENDS, Backend, Database, Setup};
 
 const MANIFEST: &str = r#"
 [resource.shop.box]
@@ -35,7 +35,7 @@ rank = "decimal"
 "#;
 
 /// The same rows in the same order, their keys counted upwards or downwards.
-async fn boxes(place: Place, key: fn(usize) -> usize) -> Database {
+async fn boxes(backend: Backend, key: fn(usize) -> usize) -> Database {
     let mut script = "CREATE TABLE boxes (id integer PRIMARY KEY, name text NOT NULL, size integer, note text, extra EXTRA);
         CREATE TABLE items (id integer PRIMARY KEY, box_id integer, kind text NOT NULL, weight float);
         CREATE TABLE tags (tenant integer NOT NULL, id integer NOT NULL UNIQUE, label text NOT NULL, rank RANK, PRIMARY KEY (tenant, id));
@@ -60,8 +60,8 @@ async fn boxes(place: Place, key: fn(usize) -> usize) -> Database {
             _ = write!(script, "INSERT INTO boxes_tags VALUES ({}, {id});", key(of));
         }
     }
-    let (extra, rank) = if place == Place::Postgres { ("jsonb", "numeric") } else { ("TEXT", "TEXT") };
-    Database::with(place, &script.replace("EXTRA", extra).replace("RANK", rank)).await
+    let (extra, rank) = if backend == Backend::Postgres { ("jsonb", "numeric") } else { ("TEXT", "TEXT") };
+    Database::with(backend, &script.replace("EXTRA", extra).replace("RANK", rank)).await
 }
 
 fn statements() -> Vec<(&'static str, Value)> {
@@ -94,8 +94,8 @@ fn statements() -> Vec<(&'static str, Value)> {
 // contract Q8.6, contract P2.10, attack 71
 #[tokio::test]
 async fn a_masked_or_hidden_key_does_not_affect_the_order() {
-    for place in PLACES {
-        let databases = [boxes(place, |number| number + 1).await, boxes(place, |number| 40 - number).await];
+    for backend in BACKENDS {
+        let databases = [boxes(backend, |number| number + 1).await, boxes(backend, |number| 40 - number).await];
         let setup = Setup::new(MANIFEST).viewer(&[]);
         let servers = [setup.serve(&databases[0]).await, setup.serve(&databases[1]).await];
         for (plural, query) in statements() {
@@ -103,7 +103,7 @@ async fn a_masked_or_hidden_key_does_not_affect_the_order() {
                 let (path, body) = (format!("/api/shop/{plural}/{operation}"), json!({ "query": query }).to_string());
                 let answers = [servers[0].post(&path, &body).await, servers[1].post(&path, &body).await];
                 answers[0].good();
-                assert_eq!(answers[0].text(), answers[1].text(), "{place:?} {path} {body}");
+                assert_eq!(answers[0].text(), answers[1].text(), "{backend:?} {path} {body}");
             }
         }
     }
@@ -112,8 +112,8 @@ async fn a_masked_or_hidden_key_does_not_affect_the_order() {
 // contract Q8.6, contract Q8.4
 #[tokio::test]
 async fn ties_are_broken_by_visible_fields_in_the_order_of_the_manifest() {
-    for place in PLACES {
-        let database = boxes(place, |number| number + 1).await;
+    for backend in BACKENDS {
+        let database = boxes(backend, |number| number + 1).await;
         let body = json!({ "query": { "order": [{ "field": "name" }], "limit": 9 } }).to_string();
         let shown = async |permissions: &[&str], field: &str| {
             let server = Setup::new(MANIFEST).viewer(permissions).serve(&database).await;
@@ -123,8 +123,8 @@ async fn ties_are_broken_by_visible_fields_in_the_order_of_the_manifest() {
         let notes: Vec<Value> = [11, 13, 15, 17, 1, 3, 5, 7, 9].iter().map(|number| json!(format!("note {number}"))).collect();
         let mut sorted = notes.clone();
         sorted.sort_by_key(ToString::to_string);
-        assert_eq!(shown(&[], "note").await, sorted, "{place:?}");
+        assert_eq!(shown(&[], "note").await, sorted, "{backend:?}");
         let ids: Vec<Value> = (1..=9).map(|number| json!(number * 2)).collect();
-        assert_eq!(shown(&["shop.box.id"], "id").await, ids, "{place:?}: a key that is seen plainly breaks them");
+        assert_eq!(shown(&["shop.box.id"], "id").await, ids, "{backend:?}: a key that is seen plainly breaks them");
     }
 }

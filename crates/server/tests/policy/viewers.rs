@@ -1,6 +1,6 @@
 //! The data of the oracle's fixture that a viewer may not see, and a script that changes exactly that.
 
-use crate::support::Place;
+use crate::support::Backend;
 
 /// Conditions for the rows that a viewer may not see, and the fields that it sees masked.
 pub(crate) struct Sight {
@@ -78,8 +78,8 @@ pub(crate) const ANONYMOUS: Sight =
 
 impl Sight {
     /// Statements that change invisible data; each changes something.
-    pub(crate) fn twists(&self, place: Place) -> Vec<String> {
-        let postgres = place == Place::Postgres;
+    pub(crate) fn twists(&self, backend: Backend) -> Vec<String> {
+        let postgres = backend == Backend::Postgres;
         let (customers, departments, employees) = (self.customers, self.departments, self.employees);
         let unseen = format!("SELECT id FROM customers WHERE {customers}");
         let orders = format!("deleted_at IS NOT NULL OR customer_id IN ({unseen})");

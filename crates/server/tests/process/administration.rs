@@ -3,23 +3,23 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::hub_fixture::{HubCommands, object};
-use crate::support::{PLACES, Place};
+use crate::support::{BACKENDS, Backend};
 
 /// The stored bytes of clients and links.
 async fn stored_bytes(commands: &HubCommands) -> Vec<u8> {
     const ROWS: &str =
         "SELECT (SELECT string_agg(c::text, '') FROM peristyle.client c) || (SELECT string_agg(l::text, '') FROM peristyle.link l)";
-    match commands.database.place {
-        Place::Sqlite => std::fs::read(commands.database.url.trim_start_matches("sqlite://")).expect("a file"),
-        Place::Postgres => commands.database.client().await.query_one(ROWS, &[]).await.expect("rows").get::<_, String>(0).into_bytes(),
+    match commands.database.backend {
+        Backend::Sqlite => std::fs::read(commands.database.url.trim_start_matches("sqlite://")).expect("a file"),
+        Backend::Postgres => commands.database.client().await.query_one(ROWS, &[]).await.expect("rows").get::<_, String>(0).into_bytes(),
     }
 }
 
 // contract B3.4
 #[tokio::test]
 async fn migrate_creates_the_tables_once() {
-    for place in PLACES {
-        let commands = HubCommands::open(place).await;
+    for backend in BACKENDS {
+        let commands = HubCommands::open(backend).await;
         let steps = serde_json::json!([
             "0001-identity",
             "0002-account-changes",
@@ -37,7 +37,7 @@ async fn migrate_creates_the_tables_once() {
 // contract B3.1
 #[tokio::test]
 async fn invalid_arguments_are_reported_in_one_line() {
-    let commands = HubCommands::open(Place::Sqlite).await;
+    let commands = HubCommands::open(Backend::Sqlite).await;
     for (line, expected) in [
         ("acount list", "unrecognized subcommand 'acount'; a similar subcommand exists: 'account'; see `peristyle --help`"),
         ("account", "a command is missing, one of add, list, show, update, remove, password, invite, reset"),
@@ -70,7 +70,7 @@ async fn invalid_arguments_are_reported_in_one_line() {
 // contract B3.1, I16.1
 #[tokio::test]
 async fn an_update_without_flags_is_refused() {
-    let commands = HubCommands::open(Place::Sqlite).await;
+    let commands = HubCommands::open(Backend::Sqlite).await;
     commands.run("account add --username bo");
     commands.run("client add --id shop --name Shop --redirect https://shop.example/callback");
     commands.run("tenant add --code north --name North --id 11111111-1111-4111-8111-111111111111");
@@ -97,8 +97,8 @@ async fn an_update_without_flags_is_refused() {
 // contract B3.7, I16.1, I16.4
 #[tokio::test]
 async fn an_account_is_added_changed_and_removed() {
-    for place in PLACES {
-        let commands = HubCommands::open(place).await;
+    for backend in BACKENDS {
+        let commands = HubCommands::open(backend).await;
         commands.run("role add --name clerk --permission shop.order.get --permission shop.order.update");
         let add = "account add --username ana --email ana@example.com --role administrator --tenant 11111111-1111-4111-8111-111111111111 \
                    --meta {\"region\":\"north\"} --password-stdin --json";
@@ -148,8 +148,8 @@ async fn an_account_is_added_changed_and_removed() {
 // contract I12.5
 #[tokio::test]
 async fn the_last_administrator_and_the_built_in_role_cannot_be_removed() {
-    for place in PLACES {
-        let commands = HubCommands::open(place).await;
+    for backend in BACKENDS {
+        let commands = HubCommands::open(backend).await;
         let (good, text) =
             commands.succeeded_with_input("account add --username ana --role administrator --password-stdin", "correct horse\n");
         assert!(good, "{text}");
@@ -169,8 +169,8 @@ async fn the_last_administrator_and_the_built_in_role_cannot_be_removed() {
 // contract I16.2, I16.3
 #[tokio::test]
 async fn a_secret_and_a_link_are_shown_once() {
-    for place in PLACES {
-        let commands = HubCommands::open(place).await;
+    for backend in BACKENDS {
+        let commands = HubCommands::open(backend).await;
         let made = object(&commands.run("client add --id shop --name Shop --redirect https://shop.example/callback"));
         let secret = made["secret"].as_str().expect("a secret");
         assert_eq!((made["id"].as_str(), secret.len(), made.as_object().map(serde_json::Map::len)), (Some("shop"), 43, Some(2)));
@@ -197,9 +197,9 @@ async fn a_secret_and_a_link_are_shown_once() {
 // contract B3.5, B3.6, I6.3
 #[tokio::test]
 async fn keys_are_generated_and_rotated() {
-    for place in PLACES {
+    for backend in BACKENDS {
         // attack 49
-        let commands = HubCommands::open(place).await;
+        let commands = HubCommands::open(backend).await;
         assert!(commands.refused("keys rotate").contains("keys generate"));
         commands.run("keys generate");
         let mode = std::fs::metadata(commands.folder.path(".keys/oauth-private.key")).expect("a file").permissions().mode();
@@ -226,8 +226,8 @@ async fn keys_are_generated_and_rotated() {
 // contract B3.1, I15.5
 #[tokio::test]
 async fn tenants_apps_and_sessions_are_listed_and_changed() {
-    for place in PLACES {
-        let commands = HubCommands::open(place).await;
+    for backend in BACKENDS {
+        let commands = HubCommands::open(backend).await;
         commands.run("account add --username ana");
         let tenant = object(&commands.run("tenant add --name North --json"));
         commands.run(&format!("tenant update --id {} --name South", tenant["id"].as_str().expect("an id")));

@@ -1,8 +1,8 @@
 //! PostgreSQL databases whose encoding is not UTF8.
 
 use crate::program::Folder;
-use crate::support::database::{address, cluster, connect};
-use crate::support::{Database, Place};
+use crate::support::database::{cluster, connect, dsn};
+use crate::support::{Backend, Database};
 
 const SCRIPT: &str = "CREATE TABLE customers (id bigint PRIMARY KEY, name text NOT NULL);
     CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint, total numeric)";
@@ -12,12 +12,12 @@ const SCRIPT: &str = "CREATE TABLE customers (id bigint PRIMARY KEY, name text N
 async fn a_database_whose_encoding_is_not_utf8_is_refused_by_every_command() {
     let folder = Folder::shop();
     let admin = connect(&cluster()).await;
-    let good = Database::with(Place::Postgres, SCRIPT).await;
+    let good = Database::with(Backend::Postgres, SCRIPT).await;
     for encoding in ["LATIN1", "SQL_ASCII"] {
         let name = format!("encoding_{}_{}", encoding.to_ascii_lowercase(), std::process::id());
         let create = format!("CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
         admin.batch_execute(&create).await.expect("a database");
-        let url = address(&name);
+        let url = dsn(&name);
         connect(&url).await.batch_execute(SCRIPT).await.expect("tables");
         folder.write("statement.json", "{}");
         let mut refusals = Vec::new();

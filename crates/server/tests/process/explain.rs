@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::program::{Folder, MANIFEST};
-use crate::support::{Database, Place};
+use crate::support::{Backend, Database};
 
 const STATEMENT: &str = r#"{"where":{"name":{"iLike":"a%"}},"relations":{"orders":{"limit":2}},"limit":5}"#;
 
@@ -94,7 +94,7 @@ async fn analyze_on_the_command_line_shows_every_figure() {
     let folder = Folder::shop();
     let script = "CREATE TABLE customers (id bigint PRIMARY KEY, name text NOT NULL); INSERT INTO customers VALUES (1, 'Ana');
         CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint, total numeric)";
-    let database = Database::with(Place::Postgres, script).await;
+    let database = Database::with(Backend::Postgres, script).await;
     folder.write("statement.json", "{}");
     let arguments = ["explain", "shop.customer", "statement.json", "--analyze"];
     let printed = folder.run(&arguments, &[("DATABASE_URL", &database.url)]).good();

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::hub_fixture::{HubFixture, PASSWORD, REDIRECT, VERIFIER, authorize, code, me, object, posted, sign_in};
 use crate::program::{Folder, Serving};
-use crate::support::{PLACES, Place, get, post, until};
+use crate::support::{BACKENDS, Backend, get, post, until};
 
 // contract B1.7, attack 37
 #[tokio::test]
 async fn three_commands_set_up_a_hub_and_its_trace_log_shows_no_secret() {
-    for place in PLACES {
-        let fixture = HubFixture::with(place, &[("LOG", "trace")]).await;
+    for backend in BACKENDS {
+        let fixture = HubFixture::with(backend, &[("LOG", "trace")]).await;
         let serving = fixture.serve();
         let at = serving.address;
         let cookie = sign_in(at).await;
@@ -60,8 +60,8 @@ async fn three_commands_set_up_a_hub_and_its_trace_log_shows_no_secret() {
         let more = [&text(&tokens, "access_token"), &text(&next, "access_token"), &text(&next, "refresh_token"), &new_secret];
         let said = [fixture.errors.as_str(), &link.err(), &renewed.err(), &String::from_utf8_lossy(&changed.stderr)].concat();
         for hidden in hidden.into_iter().chain(more.map(String::as_str)).chain(["marker-password-3", "argon2id$"]) {
-            assert!(!log.contains(hidden), "{place:?}: {hidden} in the log");
-            assert!(!said.contains(hidden), "{place:?}: {hidden} was said by a command");
+            assert!(!log.contains(hidden), "{backend:?}: {hidden} in the log");
+            assert!(!said.contains(hidden), "{backend:?}: {hidden} was said by a command");
         }
     }
 }
@@ -69,8 +69,8 @@ async fn three_commands_set_up_a_hub_and_its_trace_log_shows_no_secret() {
 // contract I27.4
 #[tokio::test]
 async fn administration_over_http_shows_no_secret_in_the_trace_log() {
-    for place in PLACES {
-        let fixture = HubFixture::with(place, &[("LOG", "trace")]).await;
+    for backend in BACKENDS {
+        let fixture = HubFixture::with(backend, &[("LOG", "trace")]).await;
         let serving = fixture.serve();
         let at = serving.address;
         let tokens = fixture.password().send(at).await.good();
@@ -92,7 +92,7 @@ async fn administration_over_http_shows_no_secret_in_the_trace_log() {
         let [first, second] = secrets.map(|secret| secret.as_str().expect("a secret"));
         let log = serving.stop();
         for hidden in ["marker-password", access, &link, first, second] {
-            assert!(!log.contains(hidden), "{place:?}: {hidden} in the log");
+            assert!(!log.contains(hidden), "{backend:?}: {hidden} in the log");
         }
     }
 }
@@ -101,8 +101,8 @@ async fn administration_over_http_shows_no_secret_in_the_trace_log() {
 #[tokio::test]
 async fn a_client_administers_once_it_is_marked_and_the_refusal_says_how() {
     const HINT: &str = "peristyle client update --id CLIENT --administers true";
-    for place in PLACES {
-        let fixture = HubFixture::open(place).await;
+    for backend in BACKENDS {
+        let fixture = HubFixture::open(backend).await;
         let shown = |json: &str| object(json)["administers"].clone();
         assert_eq!(shown(&fixture.commands.run("client update --id shop --administers false --json")), false);
         let serving = fixture.serve();
@@ -126,8 +126,8 @@ async fn a_client_administers_once_it_is_marked_and_the_refusal_says_how() {
 // contract I16.1, I13.1
 #[tokio::test]
 async fn event_follow_prints_events_as_they_happen() {
-    for place in PLACES {
-        let fixture = HubFixture::open(place).await;
+    for backend in BACKENDS {
+        let fixture = HubFixture::open(backend).await;
         let serving = fixture.serve();
         let mut command = fixture.commands.folder.command(&["event", "follow", "--json"]);
         let mut child = command.envs(fixture.commands.variables()).stdout(Stdio::piped()).spawn().expect("the program starts");
@@ -159,16 +159,16 @@ async fn event_follow_prints_events_as_they_happen() {
 // contract I15.7, I22.23
 #[tokio::test]
 async fn a_restarted_hub_keeps_live_sessions_and_removes_expired_ones() {
-    for place in PLACES {
-        let fixture = HubFixture::open(place).await;
+    for backend in BACKENDS {
+        let fixture = HubFixture::open(backend).await;
         let serving = fixture.serve();
         let (kept, over) = (sign_in(serving.address).await, sign_in(serving.address).await);
         let tokens = fixture.password().send(serving.address).await.good();
         let unused = code(serving.address, &kept).await;
         serving.stop();
-        let (prefix, past) = match place {
-            Place::Postgres => ("peristyle.", "now() - interval '3 days'"),
-            Place::Sqlite => ("peristyle_", "1000000"),
+        let (prefix, past) = match backend {
+            Backend::Postgres => ("peristyle.", "now() - interval '3 days'"),
+            Backend::Sqlite => ("peristyle_", "1000000"),
         };
         let newest = format!("(SELECT id FROM {prefix}session ORDER BY authenticated_at, id LIMIT 1)");
         assert_eq!(
@@ -198,7 +198,7 @@ async fn a_restarted_hub_keeps_live_sessions_and_removes_expired_ones() {
 // contract I22.3, attack 42
 #[tokio::test]
 async fn a_cookie_is_secure_if_the_hub_has_https() {
-    let fixture = HubFixture::with(Place::Sqlite, &[("APP_URL", "https://hub.test")]).await;
+    let fixture = HubFixture::with(Backend::Sqlite, &[("APP_URL", "https://hub.test")]).await;
     let serving = fixture.serve();
     let signed = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).send(serving.address).await;
     let cookie = signed.header("set-cookie").expect("a cookie");

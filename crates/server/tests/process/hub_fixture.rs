@@ -8,7 +8,7 @@ use identity::form;
 use serde_json::Value;
 
 use crate::program::{Finished, Folder, Serving};
-use crate::support::{Database, Place, Request, Response, get};
+use crate::support::{Backend, Database, Request, Response, get};
 
 pub(crate) const ISSUER: &str = "http://hub.test";
 pub(crate) const PASSWORD: &str = "marker-password-1";
@@ -23,8 +23,8 @@ pub(crate) struct HubCommands {
 }
 
 impl HubCommands {
-    pub(crate) async fn open(place: Place) -> Self {
-        HubCommands { folder: Folder::new(), database: Database::with(place, "SELECT 1").await, more: Vec::new() }
+    pub(crate) async fn open(backend: Backend) -> Self {
+        HubCommands { folder: Folder::new(), database: Database::with(backend, "SELECT 1").await, more: Vec::new() }
     }
 
     pub(crate) fn variables(&self) -> Vec<(&str, &str)> {
@@ -75,12 +75,12 @@ pub(crate) struct HubFixture {
 }
 
 impl HubFixture {
-    pub(crate) async fn open(place: Place) -> Self {
-        HubFixture::with(place, &[]).await
+    pub(crate) async fn open(backend: Backend) -> Self {
+        HubFixture::with(backend, &[]).await
     }
 
-    pub(crate) async fn with(place: Place, more: &[(&'static str, &'static str)]) -> Self {
-        let mut commands = HubCommands::open(place).await;
+    pub(crate) async fn with(backend: Backend, more: &[(&'static str, &'static str)]) -> Self {
+        let mut commands = HubCommands::open(backend).await;
         commands.more = [&[("OAUTH_STRATEGY", "local-provider"), ("APP_URL", ISSUER)], more].concat();
         commands.run("keys generate");
         let add = "account add --username ada --email ada@example.com --role administrator --password-stdin";

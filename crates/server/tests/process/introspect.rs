@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use crate::program::Folder;
-use crate::support::{Database, Place, shop};
+use crate::support::{Backend, Database, shop};
 
 // contract P4.3, contract B3.1
 #[tokio::test]
 async fn introspect_writes_a_manifest_that_check_accepts_unedited() {
-    let database = shop::database(Place::Postgres).await;
+    let database = shop::database(Backend::Postgres).await;
     let folder = Folder::shop();
     rusqlite::Connection::open(folder.path("full.db"))
-        .and_then(|file| file.execute_batch(&shop::script(Place::Sqlite)))
+        .and_then(|file| file.execute_batch(&shop::script(Backend::Sqlite)))
         .expect("a database");
     std::fs::remove_file(folder.path("peristyle.toml")).expect("removed");
     for (number, url) in [database.url.as_str(), "sqlite://full.db", "sqlite://shop.db"].into_iter().enumerate() {
@@ -128,7 +128,7 @@ fn tables_named(kind: &str) -> Vec<(String, String)> {
         words.collect::<String>().trim_start_matches('_').to_ascii_lowercase()
     };
     let splits = kind.char_indices().skip(1).filter(|(_, letter)| letter.is_ascii_uppercase());
-    splits.map(|(place, _)| (snake(&kind[..place]), snake(&kind[place..]))).collect()
+    splits.map(|(backend, _)| (snake(&kind[..backend]), snake(&kind[backend..]))).collect()
 }
 
 // contract P4.3, contract P4.4, contract G1.8
@@ -148,7 +148,7 @@ async fn no_table_gets_a_name_that_graphql_already_has() {
         .map(|(schema, table)| format!("CREATE SCHEMA IF NOT EXISTS {schema}; CREATE TABLE {schema}.\"{table}\" (id int PRIMARY KEY);"));
     let script: String = made.collect();
     let script = script + "CREATE TABLE users (id int PRIMARY KEY); CREATE TABLE user_by_id (id int PRIMARY KEY);";
-    let database = Database::with(Place::Postgres, &script).await;
+    let database = Database::with(Backend::Postgres, &script).await;
     let variables = [("DATABASE_URL", database.url.as_str()), ("PERISTYLE_MANIFEST", "made.toml")];
     folder.run(&["introspect"], &variables).good();
     assert!(folder.run(&["check"], &variables).good().contains(" 0 error(s)"));

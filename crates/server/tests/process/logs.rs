@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Folder;
-use crate::support::{Place, post, shop, variable};
+use crate::support::{Backend, post, shop, variable};
 
 // contract B1.7
 #[tokio::test]
@@ -74,14 +74,14 @@ async fn a_failed_request_is_logged_with_its_id_method_and_path_whatever_the_fil
 // contract B1.7, contract E2.8
 #[tokio::test]
 async fn the_trace_log_shows_no_value_and_no_password() {
-    let database = shop::database(Place::Postgres).await;
+    let database = shop::database(Backend::Postgres).await;
     let with_password = database.url.replace("postgres@", "postgres:sesame-opens@");
     let encoded = variable("PERISTYLE_TEST_SOCKET").replace('/', "%2F");
     let socket = format!("postgres://postgres:sesame-opens@{encoded}:{}/{}", variable("PERISTYLE_TEST_PORT"), database.name());
     let folder = Folder::shop();
     folder.write("peristyle.toml", shop::MANIFEST);
     rusqlite::Connection::open(folder.path("full.db"))
-        .and_then(|file| file.execute_batch(&shop::script(Place::Sqlite)))
+        .and_then(|file| file.execute_batch(&shop::script(Backend::Sqlite)))
         .expect("a database");
     for url in [with_password.as_str(), &socket, "sqlite://full.db"] {
         for prepare in ["on", "off"] {

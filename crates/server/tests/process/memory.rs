@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde_json::json;
 
 use crate::program::{Folder, Serving};
-use crate::support::http::Wire;
+use crate::support::http::Connection;
 use crate::support::{get, post, until};
 
 const MIB: usize = 1024 * 1024;
@@ -57,7 +57,7 @@ async fn unread_answers_stay_within_the_budget() {
     let document = json!({ "query": "{ shopGetTexts { id body } }" }).to_string();
     let mut wires = Vec::new();
     for _ in 0..16 {
-        let mut wire = Wire::narrow(serving.address).await;
+        let mut wire = Connection::with_small_buffer(serving.address).await;
         wire.request(&post("/graphql", &document)).await;
         wires.push(wire);
     }
@@ -86,7 +86,7 @@ async fn bodies_that_never_end_stay_within_the_budget() {
     let body = vec![b' '; MIB - 100];
     let mut wires = Vec::new();
     for _ in 0..300 {
-        let mut wire = Wire::open(serving.address).await;
+        let mut wire = Connection::open(serving.address).await;
         wire.send(head.as_bytes()).await;
         wires.push(wire);
     }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::hub_fixture::HubCommands;
 use crate::program::Folder;
-use crate::support::{Place, post, until};
+use crate::support::{Backend, post, until};
 
 /// A pipe whose other end is closed.
 fn closed() -> Stdio {
@@ -95,7 +95,7 @@ fn a_change_whose_result_cannot_be_printed_is_reported_as_made() {
 // contract B3.1
 #[tokio::test]
 async fn event_follow_ends_when_its_reader_closes_the_pipe() {
-    let commands = HubCommands::open(Place::Sqlite).await;
+    let commands = HubCommands::open(Backend::Sqlite).await;
     commands.run("migrate");
     let follow = || commands.folder.command(&["event", "follow"]).envs(commands.variables()).spawn().expect("the program starts");
     // Without new events it notices the closed pipe itself.

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use crate::hub_fixture::{HubFixture, PASSWORD, authorize, code, me, posted, sign_in};
 use crate::program::Folder;
-use crate::support::{Place, get, until};
+use crate::support::{Backend, get, until};
 
 // contract I20.2, I15.3, attack 7
 #[tokio::test(flavor = "multi_thread")]
 async fn of_five_hundred_redemptions_on_two_replicas_one_succeeds() {
-    let fixture = HubFixture::open(Place::Postgres).await;
+    let fixture = HubFixture::open(Backend::Postgres).await;
     let hubs = [fixture.serve(), fixture.serve()];
     let code = code(hubs[0].address, &sign_in(hubs[1].address).await).await;
     let redemption = fixture.redemption(&code);
@@ -34,7 +34,7 @@ async fn of_five_hundred_redemptions_on_two_replicas_one_succeeds() {
 // contract I22.23
 #[tokio::test]
 async fn one_replica_continues_and_ends_what_another_began() {
-    let fixture = HubFixture::open(Place::Postgres).await;
+    let fixture = HubFixture::open(Backend::Postgres).await;
     let [here, there] = [fixture.serve(), fixture.serve()];
     let cookie = sign_in(here.address).await;
     let made = code(there.address, &cookie).await;
@@ -63,7 +63,7 @@ async fn one_replica_continues_and_ends_what_another_began() {
 // contract I23.20
 #[tokio::test]
 async fn a_replica_without_the_new_key_file_publishes_and_trusts_the_key() {
-    let fixture = HubFixture::open(Place::Postgres).await;
+    let fixture = HubFixture::open(Backend::Postgres).await;
     let elsewhere = Folder::new();
     elsewhere.run(&["keys", "generate"], &[]).good();
     elsewhere.write(".keys/oauth-private.key", &fixture.commands.folder.read(".keys/oauth-private.key"));
@@ -97,7 +97,7 @@ async fn a_replica_without_the_new_key_file_publishes_and_trusts_the_key() {
 // contract I20.6, attack 32
 #[tokio::test]
 async fn failed_attempts_count_on_both_replicas() {
-    let fixture = HubFixture::open(Place::Postgres).await;
+    let fixture = HubFixture::open(Backend::Postgres).await;
     let hubs = [fixture.serve(), fixture.serve()];
     let attempt = |password: &'static str| fixture.token(&[("grant_type", "password"), ("username", "ada"), ("password", password)]);
     for number in 0..5 {
@@ -115,7 +115,7 @@ async fn failed_attempts_count_on_both_replicas() {
 // contract I20.21, attack 33
 #[tokio::test(flavor = "multi_thread")]
 async fn too_many_sign_ins_are_refused_and_the_key_set_is_still_served() {
-    let fixture = HubFixture::with(Place::Sqlite, &[("TRUSTED_PROXIES", "127.0.0.1")]).await;
+    let fixture = HubFixture::with(Backend::Sqlite, &[("TRUSTED_PROXIES", "127.0.0.1")]).await;
     // One core admits 65 attempts, however many cores this machine has.
     let mut command = std::process::Command::new("taskset");
     let program = fixture.commands.folder.command(&["serve"]);
@@ -169,7 +169,7 @@ fn first_core() -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn parallel_refreshes_on_two_replicas_have_one_successor() {
     // attack 34
-    let fixture = HubFixture::open(Place::Postgres).await;
+    let fixture = HubFixture::open(Backend::Postgres).await;
     let hubs = [fixture.serve(), fixture.serve()];
     let first = fixture.password().send(hubs[0].address).await.good();
     let refresh = fixture.token(&[("grant_type", "refresh_token"), ("refresh_token", first["refresh_token"].as_str().expect("a token"))]);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::hub_fixture::{HubCommands, HubFixture, PASSWORD, code, object, sign_in};
-use crate::support::{PLACES, Place, Request};
+use crate::support::{BACKENDS, Backend, Request};
 
 /// The value of a row in the table of a `show` command.
 fn row<'t>(table: &'t str, name: &str) -> &'t str {
@@ -14,8 +14,8 @@ fn row<'t>(table: &'t str, name: &str) -> &'t str {
 // contract B3.20
 #[tokio::test]
 async fn a_record_is_shown_as_a_table_and_as_an_object_and_never_with_a_secret() {
-    for place in PLACES {
-        let commands = HubCommands::open(place).await;
+    for backend in BACKENDS {
+        let commands = HubCommands::open(backend).await;
         commands.run("role add --name clerk --permission shop.order.get --permission shop.order.update");
         let tenant = object(&commands.run("tenant add --code north --name North --json"));
         let tenant = tenant["id"].as_str().expect("an id");
@@ -76,7 +76,7 @@ async fn a_record_is_shown_as_a_table_and_as_an_object_and_never_with_a_secret()
 // contract B3.20
 #[tokio::test]
 async fn an_unknown_name_gets_a_similar_name_and_the_list_command() {
-    let commands = HubCommands::open(Place::Sqlite).await;
+    let commands = HubCommands::open(Backend::Sqlite).await;
     commands.run("account add --username ana --email ana@example.com");
     commands.run("role add --name clerk");
     commands.run("client add --id till --name Till --redirect https://till.example/back");
@@ -110,8 +110,8 @@ async fn an_unknown_name_gets_a_similar_name_and_the_list_command() {
 // contract B3.21
 #[tokio::test]
 async fn sessions_are_listed_with_names_clients_times_and_addresses() {
-    for place in PLACES {
-        let fixture = HubFixture::open(place).await;
+    for backend in BACKENDS {
+        let fixture = HubFixture::open(backend).await;
         let serving = fixture.serve();
         let cookie = sign_in(serving.address).await;
         let code = code(serving.address, &cookie).await;
@@ -147,7 +147,7 @@ async fn sessions_are_listed_with_names_clients_times_and_addresses() {
 // contract B3.22
 #[tokio::test]
 async fn events_are_listed_as_readable_text() {
-    let commands = HubCommands::open(Place::Sqlite).await;
+    let commands = HubCommands::open(Backend::Sqlite).await;
     commands.run("role add --name clerk");
     commands.run("account add --username ana");
     let id = object(&commands.run("account show --username ana --json"))["id"].as_str().expect("an id").to_owned();

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::program::Folder;
-use crate::support::http::Wire;
+use crate::support::http::Connection;
 use crate::support::{get, post, until};
 
 /// More than the buffers between server and client hold.
@@ -20,10 +20,10 @@ async fn a_signal_lets_open_requests_finish() {
         let mut serving = folder.serve(&[]);
         let address = serving.address;
         // One idle connection, and one in the middle of an answer.
-        let mut idle = Wire::open(address).await;
+        let mut idle = Connection::open(address).await;
         idle.request(&get("/health")).await;
         assert_eq!(idle.response("GET").await.status(), 200);
-        let mut wire = Wire::narrow(address).await;
+        let mut wire = Connection::with_small_buffer(address).await;
         wire.request(&post("/api/shop/items/list", "")).await;
         let head = wire.head().await.expect("a head");
         serving.signal(signal);
@@ -47,7 +47,7 @@ async fn a_second_signal_stops_at_once() {
     rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(MANY)).expect("a table");
     folder.write("peristyle.toml", "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\nlabel = \"text\"\n");
     let serving = folder.serve(&[]);
-    let mut wire = Wire::narrow(serving.address).await;
+    let mut wire = Connection::with_small_buffer(serving.address).await;
     wire.request(&post("/api/shop/items/list", "")).await;
     wire.head().await.expect("a head");
     serving.signal("TERM");

@@ -1,7 +1,7 @@
 //! A SQLite file that is truncated under a running server.
 
 use crate::program::Folder;
-use crate::support::http::{Chunk, Wire};
+use crate::support::http::{Chunk, Connection};
 use crate::support::{get, post};
 
 /// 60 MB, more than the buffers between server and client hold.
@@ -21,7 +21,7 @@ async fn a_truncated_file_does_not_end_the_process() {
     let first = r#"{"query":{"order":[{"field":"id"}],"limit":3}}"#;
     post("/api/shop/items/list", first).send(serving.address).await.good();
     // During a read, when SQLite does not check the length of the file.
-    let mut reader = Wire::narrow(serving.address).await;
+    let mut reader = Connection::with_small_buffer(serving.address).await;
     reader.request(&post("/api/shop/items/list", "{}")).await;
     reader.head().await;
     let file = std::fs::OpenOptions::new().write(true).open(&path).expect("a file");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Folder;
-use crate::support::{Database, Place, get, post};
+use crate::support::{Backend, Database, get, post};
 
 const SCRIPT: &str = "CREATE TABLE customers (id bigint PRIMARY KEY, name text NOT NULL); INSERT INTO customers VALUES (1, 'Ana');
     CREATE MATERIALIZED VIEW reports AS SELECT id, name FROM customers WITH NO DATA";
@@ -22,7 +22,7 @@ name = \"text\"
 #[tokio::test]
 async fn an_unfilled_view_is_reported_until_it_is_filled() {
     let folder = Folder::new();
-    let database = Database::with(Place::Postgres, SCRIPT).await;
+    let database = Database::with(Backend::Postgres, SCRIPT).await;
     folder.write("peristyle.toml", MANIFEST);
     let variables = [("DATABASE_URL", database.url.as_str()), ("DATABASE_READ_URL", &database.url), ("LOG_FORMAT", "json")];
     assert!(folder.run(&["check"], &variables).good().contains("`reports` was never filled"));

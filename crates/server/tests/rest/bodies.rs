@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::http::Wire;
-use crate::support::{PLACES, Place, Request, post, shop};
+use crate::support::http::Connection;
+use crate::support::{BACKENDS, Backend, Request, post, shop};
 
 const LIST: &str = "/api/shop/customers/list";
 const MEBIBYTE: usize = 1024 * 1024;
@@ -11,8 +11,8 @@ const MEBIBYTE: usize = 1024 * 1024;
 // contract E1.5
 #[tokio::test]
 async fn a_body_may_be_empty() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let empty = [
             Request::new("POST", LIST),
             Request::new("POST", LIST).header("content-type", "text/plain"),
@@ -25,19 +25,19 @@ async fn a_body_may_be_empty() {
         ];
         for request in empty {
             let rows = server.send(&request).await.good();
-            assert_eq!(rows.as_array().map(Vec::len), Some(3), "{place:?} {request:?}");
+            assert_eq!(rows.as_array().map(Vec::len), Some(3), "{backend:?} {request:?}");
         }
         // A body of unknown length may turn out to be empty.
-        let mut wire = Wire::open(server.address).await;
+        let mut wire = Connection::open(server.address).await;
         wire.send(format!("POST {LIST} HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n").as_bytes()).await;
-        assert_eq!(wire.response("POST").await.good().as_array().map(Vec::len), Some(3), "{place:?}");
+        assert_eq!(wire.response("POST").await.good().as_array().map(Vec::len), Some(3), "{backend:?}");
     }
 }
 
 // contract E2.4
 #[tokio::test]
 async fn a_body_of_another_content_type_is_415() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for kind in [
         "text/plain",
         "application/x-www-form-urlencoded",
@@ -73,21 +73,21 @@ async fn a_body_of_another_content_type_is_415() {
 // contract E2.4, trap 19
 #[tokio::test]
 async fn a_body_of_one_mebibyte_passes_and_one_byte_more_is_413() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let sized = |size: usize| {
             let (start, end) = (r#"{"query":{"where":{"name":{"ne":""#, r#""}}}}"#);
             format!("{start}{}{end}", "x".repeat(size - start.len() - end.len()))
         };
-        assert_eq!(server.post(LIST, sized(MEBIBYTE)).await.good().as_array().map(Vec::len), Some(3), "{place:?}");
+        assert_eq!(server.post(LIST, sized(MEBIBYTE)).await.good().as_array().map(Vec::len), Some(3), "{backend:?}");
         for size in [MEBIBYTE + 1, 10_000_000] {
             let answer = server.post(LIST, sized(size)).await;
-            assert_eq!(answer.problem(413)["code"], "BODY_TOO_LARGE", "{place:?} {size}");
+            assert_eq!(answer.problem(413)["code"], "BODY_TOO_LARGE", "{backend:?} {size}");
         }
         // White space counts too.
         server.post(LIST, format!("{{}}{}", " ".repeat(MEBIBYTE))).await.problem(413);
         // A body of unknown length has the same limit.
-        let mut wire = Wire::open(server.address).await;
+        let mut wire = Connection::open(server.address).await;
         let head = format!("POST {LIST} HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
         wire.send(head.as_bytes()).await;
         let chunk = [b"10000\r\n".as_slice(), &vec![b' '; 0x10000], b"\r\n"].concat();
@@ -102,7 +102,7 @@ async fn a_body_of_one_mebibyte_passes_and_one_byte_more_is_413() {
 // contract E2.4
 #[tokio::test]
 async fn a_client_that_is_still_sending_receives_the_refusal() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let kind = ("content-type", "application/json");
     for (path, (name, value), size, status) in [
         ("/api/shop/nowhere/list", kind, 900_000, 404),
@@ -111,7 +111,7 @@ async fn a_client_that_is_still_sending_receives_the_refusal() {
         ("/graphql", ("content-type", "text/plain"), 900_000, 415),
         (LIST, kind, 10_000_000, 413),
     ] {
-        let mut wire = Wire::open(server.address).await;
+        let mut wire = Connection::open(server.address).await;
         wire.send(format!("POST {path} HTTP/1.1\r\nhost: test\r\n{name}: {value}\r\ncontent-length: {size}\r\n\r\n").as_bytes()).await;
         for _ in 0..10 {
             wire.send(&vec![b' '; size / 10]).await;
@@ -123,7 +123,7 @@ async fn a_client_that_is_still_sending_receives_the_refusal() {
         wire.response("POST").await.good();
     }
     // A client that sends `Expect: 100-continue` gets the refusal at once, and sends no body.
-    let mut wire = Wire::open(server.address).await;
+    let mut wire = Connection::open(server.address).await;
     let head =
         format!("POST {LIST} HTTP/1.1\r\nhost: test\r\nexpect: 100-continue\r\n{}: {}\r\ncontent-length: 2000000\r\n\r\n", kind.0, kind.1);
     wire.send(head.as_bytes()).await;
@@ -133,10 +133,10 @@ async fn a_client_that_is_still_sending_receives_the_refusal() {
 // contract E1.5
 #[tokio::test]
 async fn an_unknown_body_key_is_refused() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let refused = |body: &'static str| server.post(LIST, body);
-        assert_eq!(refused(r#"{"where":{}}"#).await.fault(), ("QS102".to_owned(), "/where".to_owned()), "{place:?}");
+        assert_eq!(refused(r#"{"where":{}}"#).await.fault(), ("QS102".to_owned(), "/where".to_owned()), "{backend:?}");
         assert_eq!(refused(r#"{"query":{},"viewer":"admin"}"#).await.fault(), ("QS102".to_owned(), "/viewer".to_owned()));
         assert_eq!(refused(r#"{"a/b~c":1}"#).await.fault(), ("QS102".to_owned(), "/a~1b~0c".to_owned()));
         assert_eq!(refused(r#"{"":1}"#).await.fault(), ("QS102".to_owned(), "/".to_owned()));
@@ -146,7 +146,7 @@ async fn an_unknown_body_key_is_refused() {
 // contract Q1.1
 #[tokio::test]
 async fn a_body_or_statement_that_is_not_an_object_is_refused() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for body in ["[]", "1", "\"query\"", "null", "true"] {
         assert_eq!(server.post(LIST, body).await.fault(), ("QS103".to_owned(), String::new()), "{body}");
     }
@@ -164,8 +164,8 @@ async fn a_body_or_statement_that_is_not_an_object_is_refused() {
 #[tokio::test]
 async fn one_answer_lists_all_faults() {
     let mut bodies = Vec::new();
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let body = json!({
             "extra": 1,
             "query": {
@@ -197,9 +197,9 @@ async fn one_answer_lists_all_faults() {
             ("QS203", "/constraint/offset"),
         ];
         for (code, path) in expected {
-            assert!(faults.contains(&(code.to_owned(), path.to_owned())), "{place:?}: {code} {path} is missing in {faults:#?}");
+            assert!(faults.contains(&(code.to_owned(), path.to_owned())), "{backend:?}: {code} {path} is missing in {faults:#?}");
         }
-        assert_eq!(faults.len(), expected.len(), "{place:?} {faults:#?}");
+        assert_eq!(faults.len(), expected.len(), "{backend:?} {faults:#?}");
         let problem = answer.json();
         assert_eq!(problem["title"], "The statement is not valid");
         let message = |code: &str| {
@@ -216,7 +216,7 @@ async fn one_answer_lists_all_faults() {
 // contract Q1.7
 #[tokio::test]
 async fn at_most_a_hundred_faults_are_listed() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let clauses: Vec<_> = (0..500).map(|number| json!({ format!("nothing{number}"): {"eq": 1} })).collect();
     let faults = server.post(LIST, json!({"query": {"where": {"or": clauses}}}).to_string()).await.faults();
     assert_eq!(faults.len(), 100);

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::support::{Place, Request, get, post, shop};
+use crate::support::{Backend, Request, get, post, shop};
 
 const ADDRESS: &str = "/api/openapi.json";
 
 // contract E6.6
 #[tokio::test]
 async fn the_document_has_every_operation_of_every_resource() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let answer = server.get(ADDRESS).await;
     assert_eq!(answer.header("content-type"), Some("application/json"));
     let document = answer.good();
@@ -41,7 +41,7 @@ async fn the_document_has_every_operation_of_every_resource() {
 // contract E6.6
 #[tokio::test]
 async fn tokens_are_described_where_they_are_read() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let document = server.get(ADDRESS).await.good();
     let catalog = query::catalog::Catalog::default();
     let satellite = peristyle::openapi::document(&catalog, identity::strategy::Strategy::PlatformHub);
@@ -62,7 +62,7 @@ async fn tokens_are_described_where_they_are_read() {
 // contract E6.6
 #[tokio::test]
 async fn every_described_path_is_served() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let document = server.get(ADDRESS).await.good();
     for (path, item) in document["paths"].as_object().expect("paths") {
         let address = path.replace("{id}", "1");
@@ -82,7 +82,7 @@ async fn every_described_path_is_served() {
 // contract E6.6
 #[tokio::test]
 async fn a_client_with_the_current_document_gets_304() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let first = server.get(ADDRESS).await;
     let tag = first.header("etag").expect("a tag").to_owned();
     assert_eq!(first.header("cache-control"), Some("no-cache"));

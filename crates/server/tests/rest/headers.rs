@@ -4,8 +4,8 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 
-use crate::support::http::Wire;
-use crate::support::{PLACES, Place, Request, Setup, get, post, shop};
+use crate::support::http::Connection;
+use crate::support::{BACKENDS, Backend, Request, Setup, get, post, shop};
 
 const LIST: &str = "/api/shop/customers/list";
 const ITEMS: &str = "/api/shop/items/list";
@@ -13,7 +13,7 @@ const ITEMS: &str = "/api/shop/items/list";
 // contract E2.8
 #[tokio::test]
 async fn every_response_has_a_request_id_in_its_header_only() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let requests =
         [post(LIST, ""), post(LIST, "nonsense"), get("/nowhere"), get("/health"), get(LIST), post("/api/vault/secret-plans/list", "")];
     for request in requests {
@@ -36,21 +36,21 @@ async fn every_response_has_a_request_id_in_its_header_only() {
 // contract E5.3
 #[tokio::test]
 async fn a_large_answer_is_compressed_if_the_client_accepts_it() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for body in ["", r#"{"query":{"order":[{"field":"id"}],"limit":1000}}"#] {
             let plain = server.post(ITEMS, body).await;
             assert_eq!(plain.header("content-encoding"), None);
             let packed = server.send(&post(ITEMS, body).header("accept-encoding", "gzip")).await;
-            assert_eq!((packed.status(), packed.header("content-encoding")), (200, Some("gzip")), "{place:?}");
+            assert_eq!((packed.status(), packed.header("content-encoding")), (200, Some("gzip")), "{backend:?}");
             assert_eq!(packed.header("content-type"), Some("application/json"));
             assert!(packed.header("vary").is_some_and(|vary| vary.to_ascii_lowercase().contains("accept-encoding")), "{:?}", packed.head);
             assert!(packed.whole && packed.body.len() < plain.body.len() / 2);
             let mut text = Vec::new();
             GzDecoder::new(packed.body.as_slice()).read_to_end(&mut text).expect("whole gzip");
-            assert!(text == plain.body, "{place:?}");
+            assert!(text == plain.body, "{backend:?}");
             let zstd = server.send(&post(ITEMS, body).header("accept-encoding", "br, zstd")).await;
-            assert_eq!(zstd.header("content-encoding"), Some("zstd"), "{place:?}");
+            assert_eq!(zstd.header("content-encoding"), Some("zstd"), "{backend:?}");
         }
         let small = server.send(&post(LIST, "").header("accept-encoding", "gzip")).await;
         assert_eq!(small.header("content-encoding"), None, "what fits a packet is not compressed");
@@ -69,25 +69,25 @@ async fn a_large_answer_is_compressed_if_the_client_accepts_it() {
 // contract E4.1
 #[tokio::test]
 async fn a_list_can_be_one_row_on_each_line() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let lines = async |body: &str| server.send(&post(ITEMS, body).header("accept", "application/x-ndjson")).await;
         for (body, count) in
             [("", 2500), (r#"{"query":{"limit":7}}"#, 7), (r#"{"query":{"limit":0}}"#, 0), (r#"{"query":{"where":{"id":{"lt":0}}}}"#, 0)]
         {
             let answer = lines(body).await;
-            assert_eq!(answer.header("content-type"), Some("application/x-ndjson"), "{place:?} {body}");
+            assert_eq!(answer.header("content-type"), Some("application/x-ndjson"), "{backend:?} {body}");
             assert_eq!(answer.status(), 200);
             let text = answer.text();
-            assert!(answer.whole && (text.is_empty() || text.ends_with('\n')), "{place:?}");
+            assert!(answer.whole && (text.is_empty() || text.ends_with('\n')), "{backend:?}");
             let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("a row a line")).collect();
-            assert_eq!(rows.len(), count, "{place:?} {body}");
+            assert_eq!(rows.len(), count, "{backend:?} {body}");
             assert!(rows.iter().all(|row| row["label"].is_string()));
         }
         // Pages and rows are JSON, errors are problems; any other `Accept` is answered with JSON.
         let page =
             server.send(&post("/api/shop/items/paginate", r#"{"query":{"limit":1}}"#).header("accept", "application/x-ndjson")).await;
-        assert_eq!((page.good()["total"].as_i64(), page.header("content-type")), (Some(2500), Some("application/json")), "{place:?}");
+        assert_eq!((page.good()["total"].as_i64(), page.header("content-type")), (Some(2500), Some("application/json")), "{backend:?}");
         server.send(&post(ITEMS, "{").header("accept", "application/x-ndjson")).await.problem(400);
         for (accept, kind) in [
             ("application/x-ndjson;q=0", "application/json"),
@@ -111,7 +111,7 @@ async fn a_list_can_be_one_row_on_each_line() {
 // contract E5.2
 #[tokio::test]
 async fn without_listed_origins_there_is_no_cross_origin_access() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let answer = server.send(&post(LIST, "").header("origin", "https://app.example")).await;
     assert!(answer.head.headers.iter().all(|(name, _)| !name.starts_with("access-control")), "{:?}", answer.head);
     let asked = Request::new("OPTIONS", LIST).header("origin", "https://app.example").header("access-control-request-method", "POST");
@@ -122,7 +122,7 @@ async fn without_listed_origins_there_is_no_cross_origin_access() {
 // contract E5.2
 #[tokio::test]
 async fn listed_origins_are_allowed_with_credentials_and_no_others() {
-    let database = shop::database(Place::Sqlite).await;
+    let database = shop::database(Backend::Sqlite).await;
     let mut setup = Setup::new(shop::MANIFEST);
     setup.cors = vec!["https://app.example".to_owned(), "http://localhost:5173".to_owned()];
     let server = setup.serve(&database).await;
@@ -163,7 +163,7 @@ async fn listed_origins_are_allowed_with_credentials_and_no_others() {
 // contract E2.9
 #[tokio::test]
 async fn a_request_must_name_one_host() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for (head, status) in [
         ("GET /health HTTP/1.1\r\nhost: a.example\r\n\r\n", 200),
         ("GET /health HTTP/1.1\r\nhost:\r\n\r\n", 200),
@@ -172,7 +172,7 @@ async fn a_request_must_name_one_host() {
         ("GET http://a.example/health HTTP/1.1\r\n\r\n", 400),
         ("GET /health HTTP/1.1\r\nhost: a.example\r\nhost: b.example\r\n\r\n", 400),
     ] {
-        let mut wire = Wire::open(server.address).await;
+        let mut wire = Connection::open(server.address).await;
         wire.send(head.as_bytes()).await;
         let answer = wire.response("GET").await;
         assert_eq!(answer.status(), status, "{head:?} {}", answer.text());
@@ -185,10 +185,10 @@ async fn a_request_must_name_one_host() {
 // trap 20
 #[tokio::test]
 async fn an_idle_connection_is_closed() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let mut wires = Vec::new();
     for begun in ["", "P", "GET /health HTTP/1.1\r\nhost: t"] {
-        let mut wire = Wire::open(server.address).await;
+        let mut wire = Connection::open(server.address).await;
         wire.send(begun.as_bytes()).await;
         wires.push((begun, wire));
     }
@@ -200,8 +200,8 @@ async fn an_idle_connection_is_closed() {
 #[tokio::test]
 async fn http_2_is_refused() {
     // contract E9.8
-    let (server, _database) = shop::open(Place::Sqlite).await;
-    let mut wire = Wire::open(server.address).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
+    let mut wire = Connection::open(server.address).await;
     wire.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
     assert!(wire.head().await.is_none(), "the connection is closed");
 }

@@ -2,38 +2,38 @@
 
 use serde_json::json;
 
-use crate::support::{PLACES, shop};
+use crate::support::{BACKENDS, shop};
 
 // contract E1.1, contract E1.2, contract Q9.1, contract Q1.2
 #[tokio::test]
 async fn paginate_answers_a_page_with_its_total_and_count() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let page = async |query: &str| server.post("/api/shop/customers/paginate", format!("{{\"query\":{query}}}")).await.good();
         let first = page(r#"{"order":[{"field":"id"}],"limit":2}"#).await;
-        assert_eq!((&first["total"], &first["count"]), (&json!(3), &json!(2)), "{place:?}");
-        assert_eq!([&first["rows"][0]["id"], &first["rows"][1]["id"]], [&json!(1), &json!(2)], "{place:?}");
+        assert_eq!((&first["total"], &first["count"]), (&json!(3), &json!(2)), "{backend:?}");
+        assert_eq!([&first["rows"][0]["id"], &first["rows"][1]["id"]], [&json!(1), &json!(2)], "{backend:?}");
         let last = page(r#"{"order":[{"field":"id"}],"limit":2,"offset":2}"#).await;
-        assert_eq!((&last["total"], &last["count"], &last["rows"][0]["id"]), (&json!(3), &json!(1), &json!(3)), "{place:?}");
-        assert_eq!(page(r#"{"limit":0}"#).await, json!({"total": 3, "count": 0, "rows": []}), "{place:?}");
-        assert_eq!(page(r#"{"limit":5,"offset":99}"#).await, json!({"total": 3, "count": 0, "rows": []}), "{place:?}");
-        assert_eq!(page(r#"{"offset":99}"#).await, json!({"total": 3, "count": 0, "rows": []}), "{place:?}");
+        assert_eq!((&last["total"], &last["count"], &last["rows"][0]["id"]), (&json!(3), &json!(1), &json!(3)), "{backend:?}");
+        assert_eq!(page(r#"{"limit":0}"#).await, json!({"total": 3, "count": 0, "rows": []}), "{backend:?}");
+        assert_eq!(page(r#"{"limit":5,"offset":99}"#).await, json!({"total": 3, "count": 0, "rows": []}), "{backend:?}");
+        assert_eq!(page(r#"{"offset":99}"#).await, json!({"total": 3, "count": 0, "rows": []}), "{backend:?}");
         let all = page("{}").await;
-        assert_eq!((&all["total"], &all["count"]), (&json!(3), &json!(3)), "{place:?}");
+        assert_eq!((&all["total"], &all["count"]), (&json!(3), &json!(3)), "{backend:?}");
         let none = page(r#"{"where":{"id":{"lt":0}}}"#).await;
-        assert_eq!(none, json!({"total": 0, "count": 0, "rows": []}), "{place:?}");
+        assert_eq!(none, json!({"total": 0, "count": 0, "rows": []}), "{backend:?}");
     }
 }
 
 // contract E1.3, contract Q13.1
 #[tokio::test]
 async fn get_answers_the_same_as_list() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let body = r#"{"query":{"where":{"id":{"lte":2}},"order":[{"field":"id","dir":"desc"}],"relations":{"orders":{"order":[{"field":"id"}]}}}}"#;
         let list = server.post("/api/shop/customers/list", body).await;
         let got = server.post("/api/shop/customers/get", body).await;
-        assert_eq!(list.body, got.body, "{place:?}");
+        assert_eq!(list.body, got.body, "{backend:?}");
         assert_eq!(list.header("content-type"), Some("application/json"));
         let rows = list.good();
         assert_eq!(rows.as_array().map(Vec::len), Some(2));
@@ -46,8 +46,8 @@ async fn get_answers_the_same_as_list() {
 #[tokio::test]
 async fn a_row_is_the_same_text_on_both_databases() {
     let mut answers = Vec::new();
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let answer = server.post("/api/shop/customers/list", r#"{"query":{"order":[{"field":"id"}],"limit":5}}"#).await;
         let rows = answer.good();
         assert_eq!(
@@ -57,10 +57,10 @@ async fn a_row_is_the_same_text_on_both_databases() {
                 "isVip": true, "bornOn": "1990-02-28", "wakesAt": "06:30:00", "createdAt": "2024-05-01T10:00:00.25Z",
                 "code": "aaaaaaaa-0000-4000-8000-000000000001", "tags": ["new", "vip"], "profile": {"a": 1}
             }),
-            "{place:?}"
+            "{backend:?}"
         );
-        assert_eq!(rows[2]["name"], "Çelik \"Ç\" O'Neil \\", "{place:?}");
-        assert_eq!((&rows[2]["wakesAt"], &rows[2]["createdAt"]), (&json!("23:59:59.5"), &json!("1999-12-31T23:59:59Z")), "{place:?}");
+        assert_eq!(rows[2]["name"], "Çelik \"Ç\" O'Neil \\", "{backend:?}");
+        assert_eq!((&rows[2]["wakesAt"], &rows[2]["createdAt"]), (&json!("23:59:59.5"), &json!("1999-12-31T23:59:59Z")), "{backend:?}");
         assert!(!answer.text().contains("key-of"), "a hidden field is out");
         answers.push(answer.text().replace(": ", ":").replace(", ", ","));
     }
@@ -70,31 +70,31 @@ async fn a_row_is_the_same_text_on_both_databases() {
 // contract E1.3
 #[tokio::test]
 async fn find_answers_the_first_row_or_404() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let find = async |query: &str| server.post("/api/shop/orders/find", format!("{{\"query\":{query}}}")).await;
         let row = find(r#"{"where":{"customerId":{"eq":1}},"order":[{"field":"total","dir":"desc"}],"relations":{"customer":true}}"#)
             .await
             .good();
-        assert_eq!((&row["id"], &row["customer"]["name"]), (&json!(10), &json!("Ana")), "{place:?}");
+        assert_eq!((&row["id"], &row["customer"]["name"]), (&json!(10), &json!("Ana")), "{backend:?}");
         let none = find(r#"{"where":{"id":{"eq":999}}}"#).await.problem(404);
-        assert_eq!((&none["code"], &none["detail"]), (&json!("NOT_FOUND"), &json!("there is no such row")), "{place:?}");
+        assert_eq!((&none["code"], &none["detail"]), (&json!("NOT_FOUND"), &json!("there is no such row")), "{backend:?}");
         find(r#"{"offset":50}"#).await.problem(404);
         find(r#"{"limit":0}"#).await.problem(404);
-        assert_eq!(find(r#"{"order":[{"field":"id"}],"offset":1,"limit":10000}"#).await.good()["id"], 11, "{place:?}");
+        assert_eq!(find(r#"{"order":[{"field":"id"}],"offset":1,"limit":10000}"#).await.good()["id"], 11, "{backend:?}");
     }
 }
 
 // contract E1.4
 #[tokio::test]
 async fn find_by_id_answers_the_row_with_that_key_or_404() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let find = async |id: &str, body: &str| server.post(&format!("/api/shop/customers/find/{id}"), body).await;
-        assert_eq!(find("1", "").await.good()["name"], "Ana", "{place:?}");
+        assert_eq!(find("1", "").await.good()["name"], "Ana", "{backend:?}");
         assert_eq!(find("%31", "{}").await.good()["name"], "Ana", "an encoded id is decoded");
         let loaded = find("1", r#"{"query":{"relations":{"orders":{"where":{"total":{"gt":"6"}}}}}}"#).await.good();
-        assert_eq!(loaded["orders"][0]["id"], 10, "{place:?}");
+        assert_eq!(loaded["orders"][0]["id"], 10, "{backend:?}");
         assert_eq!(find("7", "").await.problem(404)["code"], "NOT_FOUND");
         // The conditions of the statement apply here too.
         find("1", r#"{"query":{"where":{"name":{"eq":"Bo"}}}}"#).await.problem(404);
@@ -108,15 +108,15 @@ async fn find_by_id_answers_the_row_with_that_key_or_404() {
 // contract E1.4
 #[tokio::test]
 async fn an_id_that_does_not_fit_the_key_is_refused_at_id() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for id in ["abc", "1.5", "9223372036854775808", "1,2", "%20", "null", "1e400", "%00", "0x1", "%27%3B--", "%22"] {
             let answer = server.post(&format!("/api/shop/customers/find/{id}"), "").await;
-            assert_eq!(answer.fault(), ("QS313".to_owned(), "/id".to_owned()), "{place:?} {id}");
+            assert_eq!(answer.fault(), ("QS313".to_owned(), "/id".to_owned()), "{backend:?} {id}");
         }
         for id in ["10", "10,a,b,c", "x,plain", ","] {
             let answer = server.post(&format!("/api/shop/order-lines/find/{id}"), "").await;
-            assert_eq!(answer.fault(), ("QS313".to_owned(), "/id".to_owned()), "{place:?} {id}");
+            assert_eq!(answer.fault(), ("QS313".to_owned(), "/id".to_owned()), "{backend:?} {id}");
         }
         // Faults of the statement are listed with it.
         let both = server.post("/api/shop/customers/find/abc", r#"{"query":{"limit":-1}}"#).await.faults();
@@ -127,11 +127,11 @@ async fn an_id_that_does_not_fit_the_key_is_refused_at_id() {
 // contract E1.4, contract E2.1
 #[tokio::test]
 async fn an_id_that_is_not_utf8_is_refused() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for path in ["customers/find/%FF", "customers/find/%C3%28", "order-lines/find/x,%FF"] {
             let answer = server.post(&format!("/api/shop/{path}"), "").await;
-            assert_eq!(answer.fault(), ("QS313".to_owned(), "/id".to_owned()), "{place:?} {path}");
+            assert_eq!(answer.fault(), ("QS313".to_owned(), "/id".to_owned()), "{backend:?} {path}");
         }
         // A key of type text may be any string; invalid UTF-8 is refused.
         server.post("/api/shop/order-lines/find/10,%FF", "").await.problem(404);
@@ -141,11 +141,11 @@ async fn an_id_that_is_not_utf8_is_refused() {
 // contract E1.4, contract P1.4
 #[tokio::test]
 async fn a_composite_key_is_written_with_a_comma() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for (id, quantity) in [("10,plain", 2), ("10,a%2Cb", 1), ("11,%C3%91u%2F1", 3)] {
             let row = server.post(&format!("/api/shop/order-lines/find/{id}"), "").await.good();
-            assert_eq!(row["quantity"], quantity, "{place:?} {id}");
+            assert_eq!(row["quantity"], quantity, "{backend:?} {id}");
         }
         server.post("/api/shop/order-lines/find/11,plain", "").await.problem(404);
     }
@@ -154,10 +154,10 @@ async fn a_composite_key_is_written_with_a_comma() {
 // contract P1.4
 #[tokio::test]
 async fn a_resource_without_a_key_has_no_find_by_id() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let problem = server.post("/api/shop/notes/find/1", "").await.problem(404);
-        assert_eq!(problem["code"], "NOT_FOUND", "{place:?}");
+        assert_eq!(problem["code"], "NOT_FOUND", "{backend:?}");
         assert_eq!(server.post("/api/shop/notes/find", r#"{"query":{"order":[{"field":"at"}]}}"#).await.good()["text"], "first");
     }
 }
@@ -165,52 +165,52 @@ async fn a_resource_without_a_key_has_no_find_by_id() {
 // contract Q10.9, contract Q10.11
 #[tokio::test]
 async fn every_operation_answers_an_aggregation() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let body = r#"{"query":{"aggregation":{"fields":[{"fn":"count","field":"*"},{"fn":"sum","field":"total"}],"groupBy":["customerId"]},"order":[{"field":"customerId"}],"limit":2}}"#;
         let groups = json!([{"customerId": 1, "count": 2, "sum_total": "24.99"}, {"customerId": 3, "count": 1, "sum_total": null}]);
         let ask = async |operation: &str| server.post(&format!("/api/shop/orders/{operation}"), body).await.good();
-        assert_eq!(ask("list").await, groups, "{place:?}");
-        assert_eq!(ask("paginate").await, json!({"total": 3, "count": 2, "rows": groups}), "{place:?}");
-        assert_eq!(ask("find").await, groups[0], "{place:?}");
+        assert_eq!(ask("list").await, groups, "{backend:?}");
+        assert_eq!(ask("paginate").await, json!({"total": 3, "count": 2, "rows": groups}), "{backend:?}");
+        assert_eq!(ask("find").await, groups[0], "{backend:?}");
         let one = r#"{"query":{"where":{"id":{"lt":0}},"aggregation":{"fields":[{"fn":"count","field":"*","as":"n"}]}}}"#;
         let page = server.post("/api/shop/orders/paginate", one).await.good();
-        assert_eq!(page, json!({"total": 1, "count": 1, "rows": [{"n": 0}]}), "{place:?}");
+        assert_eq!(page, json!({"total": 1, "count": 1, "rows": [{"n": 0}]}), "{backend:?}");
     }
 }
 
 // contract Q12.1, contract Q12.2, contract Q12.3, contract Q12.4
 #[tokio::test]
 async fn a_constraint_on_the_wire_narrows_and_never_widens() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         let ids = async |body: &str| -> Vec<i64> {
             let rows = server.post("/api/shop/customers/list", body).await.good();
             rows.as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap()).collect()
         };
         let query = r#""query":{"where":{"id":{"gte":2}},"order":[{"field":"id"}],"limit":2}"#;
-        assert_eq!(ids(&format!("{{{query}}}")).await, [2, 3], "{place:?}");
+        assert_eq!(ids(&format!("{{{query}}}")).await, [2, 3], "{backend:?}");
         assert_eq!(ids(&format!(r#"{{{query},"constraint":{{"where":{{"id":{{"lte":2}}}}}}}}"#)).await, [2]);
         assert_eq!(ids(&format!(r#"{{{query},"constraint":{{"where":{{"or":[{{"id":{{"eq":1}}}},{{"id":{{"eq":3}}}}]}}}}}}"#)).await, [3]);
         assert_eq!(ids(&format!(r#"{{{query},"constraint":{{"limit":1}}}}"#)).await, [2]);
         assert_eq!(ids(&format!(r#"{{{query},"constraint":{{"limit":9,"offset":1}}}}"#)).await, [2, 3]);
         assert_eq!(ids(&format!(r#"{{{query},"constraint":null}}"#)).await, [2, 3]);
         let refused = server.post("/api/shop/customers/list", r#"{"constraint":{"where":{"nope":{"eq":1}}}}"#).await;
-        assert_eq!(refused.fault(), ("QS302".to_owned(), "/constraint/where/nope".to_owned()), "{place:?}");
+        assert_eq!(refused.fault(), ("QS302".to_owned(), "/constraint/where/nope".to_owned()), "{backend:?}");
         let refused =
             server.post("/api/shop/customers/list", r#"{"constraint":{"aggregation":{"fields":[{"fn":"count","field":"*"}]}}}"#).await;
-        assert_eq!(refused.fault().1, "/constraint/aggregation", "{place:?}");
+        assert_eq!(refused.fault().1, "/constraint/aggregation", "{backend:?}");
         let relations = r#"{"query":{"where":{"id":{"eq":1}},"relations":{"orders":{"order":[{"field":"id"}]}}},"constraint":{"relations":{"orders":{"limit":1}}}}"#;
         let rows = server.post("/api/shop/customers/list", relations).await.good();
-        assert_eq!(rows[0]["orders"].as_array().map(Vec::len), Some(1), "{place:?}");
+        assert_eq!(rows[0]["orders"].as_array().map(Vec::len), Some(1), "{backend:?}");
     }
 }
 
 // contract E5.5
 #[tokio::test]
 async fn metrics_count_the_requests_of_each_resource_over_rest_and_graphql() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         server.post("/api/shop/items/find", "").await.good();
         server.post("/api/shop/items/find", "[]").await.problem(400);
         server.post("/api/shop/unknown/find", "").await.problem(404);
@@ -225,8 +225,8 @@ async fn metrics_count_the_requests_of_each_resource_over_rest_and_graphql() {
             "peristyle_pool_connections{pool=\"primary\",state=\"idle\"} ",
             "peristyle_pool_waiting{pool=\"primary\"} 0",
         ] {
-            assert!(text.contains(line), "{place:?}: {line} in {text}");
+            assert!(text.contains(line), "{backend:?}: {line} in {text}");
         }
-        assert!(!text.contains("unknown"), "{place:?}: {text}");
+        assert!(!text.contains("unknown"), "{backend:?}: {text}");
     }
 }

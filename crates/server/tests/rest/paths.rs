@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::support::{PLACES, Place, Request, Setup, get, shop};
+use crate::support::{BACKENDS, Backend, Request, Setup, get, shop};
 
 // contract E1.1
 #[tokio::test]
 async fn names_in_paths_are_kebab_case() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
-        assert_eq!(server.post("/api/big-shop/apps-accounts/list", "").await.good(), json!([{"code": "hub"}]), "{place:?}");
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
+        assert_eq!(server.post("/api/big-shop/apps-accounts/list", "").await.good(), json!([{"code": "hub"}]), "{backend:?}");
         assert_eq!(server.post("/api/shop/order-lines/paginate", "").await.good()["total"], 3);
         for path in ["/api/bigShop/appsAccounts/list", "/api/shop/orderLines/list", "/api/shop/order-line/list", "/api/Shop/orders/list"] {
             server.post(path, "").await.problem(404);
@@ -20,7 +20,7 @@ async fn names_in_paths_are_kebab_case() {
 // contract E2.5
 #[tokio::test]
 async fn an_unknown_path_is_404() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for path in [
         "/",
         "/api",
@@ -51,7 +51,7 @@ async fn an_unknown_path_is_404() {
 // contract E2.5, contract E2.1
 #[tokio::test]
 async fn a_path_that_is_not_utf8_is_404() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     for path in ["/api/%FF/customers/list", "/api/shop/%ff%fe/list", "/api/shop/customers/%80", "/api/shop/%C3/find/1", "/%FF"] {
         let answer = server.post(path, "").await;
         assert_eq!(answer.problem(404)["code"], "NOT_FOUND", "{path}");
@@ -61,7 +61,7 @@ async fn a_path_that_is_not_utf8_is_404() {
 // contract E2.5
 #[tokio::test]
 async fn a_known_path_with_another_method_is_405_with_allow() {
-    let (server, _database) = shop::open(Place::Sqlite).await;
+    let (server, _database) = shop::open(Backend::Sqlite).await;
     let operations = ["paginate", "list", "get", "find", "find/1", "explain"];
     for path in operations.map(|operation| format!("/api/shop/customers/{operation}")) {
         for method in ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
@@ -86,11 +86,11 @@ async fn a_known_path_with_another_method_is_405_with_allow() {
 // contract E5.1
 #[tokio::test]
 async fn health_and_readiness_answer_a_get() {
-    for place in PLACES {
-        let (server, _database) = shop::open(place).await;
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
         for path in ["/health", "/ready"] {
             let answer = server.send(&get(path)).await;
-            assert_eq!(answer.status(), 200, "{place:?} {path}");
+            assert_eq!(answer.status(), 200, "{backend:?} {path}");
             assert_eq!(answer.header("content-type"), Some("application/json"));
             assert!(answer.json()["status"].is_string());
             assert_eq!(server.send(&Request::new("HEAD", path)).await.status(), 200);
@@ -101,13 +101,13 @@ async fn health_and_readiness_answer_a_get() {
 // contract P1.1
 #[tokio::test]
 async fn undeclared_tables_and_columns_cannot_be_queried() {
-    for place in PLACES {
-        let database = shop::database(place).await;
+    for backend in BACKENDS {
+        let database = shop::database(backend).await;
         let manifest = "[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\nname = \"text\"\n";
         let server = Setup::new(manifest).serve(&database).await;
         server.post("/api/shop/orders/list", "").await.problem(404);
         let rows = server.post("/api/shop/customers/list", r#"{"query":{"where":{"id":{"eq":1}}}}"#).await.good();
-        assert_eq!(rows, json!([{"id": 1, "name": "Ana"}]), "{place:?}");
+        assert_eq!(rows, json!([{"id": 1, "name": "Ana"}]), "{backend:?}");
         let faults = server
             .post(
                 "/api/shop/customers/list",
@@ -116,6 +116,6 @@ async fn undeclared_tables_and_columns_cannot_be_queried() {
             .await
             .faults();
         let codes: Vec<&str> = faults.iter().map(|(code, _)| code.as_str()).collect();
-        assert_eq!(codes.len(), 3, "{place:?} {faults:?}");
+        assert_eq!(codes.len(), 3, "{backend:?} {faults:?}");
     }
 }

@@ -1,14 +1,14 @@
-//! The example `embed`: handlers of a program of one's own, under all three strategies.
+//! The example `embed`: handlers of another program get the caller under all three strategies.
 
 use std::sync::Arc;
 
 use peristyle::metrics::Metrics;
 
 use crate::embed;
-use crate::liar::{GRAPHQL, Liar, Lie, told};
-use crate::pair::{NOTES, ask, database, look, settings, setup};
-use crate::stage::{self, Stage};
-use crate::support::{Database, Place, Server, Setup, get};
+use crate::fake_hub::{FakeAnswer, FakeHub, GRAPHQL, account_answer};
+use crate::pair::{NOTES, database, get_with_token, post_with_token, settings, setup};
+use crate::support::{Backend, Database, Server, Setup, get};
+use crate::test_hub::{self, TestHub};
 
 async fn serve(setup: &Setup, database: &Database) -> Server {
     let (state, config) = setup.boot(&database.url).await.unwrap_or_else(|error| panic!("{error}"));
@@ -17,7 +17,7 @@ async fn serve(setup: &Setup, database: &Database) -> Server {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_an_authority_everybody_is_a_stranger() {
+async fn without_identity_a_handler_gets_the_anonymous_account() {
     // contract I32.3
     let database = database().await;
     let server = serve(&Setup::new(crate::pair::MANIFEST), &database).await;
@@ -25,7 +25,7 @@ async fn without_an_authority_everybody_is_a_stranger() {
     assert_eq!(server.send(&claimed).await.text(), "Good day, stranger");
     server.get("/report").await.problem(403);
     assert_eq!(server.get("/health").await.status(), 200);
-    // Who am I, under `none`: the anonymous account, whom verify lets nowhere.
+    // `/auth/me` answers the anonymous account, and `/auth/verify` refuses it.
     let me = server.get("/auth/me").await.good();
     assert_eq!(me["id"], "00000000-0000-0000-0000-000000000000");
     assert_eq!(me["dPermissions"]["all"], serde_json::json!([]));
@@ -34,37 +34,36 @@ async fn without_an_authority_everybody_is_a_stranger() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_a_hub_the_handler_gets_the_account_of_the_hub_s_own_token() {
+async fn at_a_hub_a_handler_gets_the_account_of_the_token() {
     // contract I32.3
-    let stage = Stage::start(Place::Sqlite).await;
-    let ada = stage.tokens().await;
-    stage.add_account("bo", &["shop.report.get"]).await;
-    let form = [("grant_type", "password"), ("username", "bo"), ("password", stage::PASSWORD)];
-    let bo = stage.token(&form).await.good();
-    let server = serve(&stage::setup(), &stage.database).await;
-    assert_eq!(look(&server, "/hello", &ada["access_token"]).await.text(), "Good day, ada");
-    look(&server, "/report", &ada["access_token"]).await.problem(403);
-    assert_eq!(look(&server, "/report", &bo["access_token"]).await.status(), 200);
+    let hub = TestHub::start(Backend::Sqlite).await;
+    let ada = hub.tokens().await;
+    hub.add_account("bo", &["shop.report.get"]).await;
+    let bo = hub.tokens_of("bo").await;
+    let server = serve(&test_hub::setup(), &hub.database).await;
+    assert_eq!(get_with_token(&server, "/hello", &ada["access_token"]).await.text(), "Good day, ada");
+    get_with_token(&server, "/report", &ada["access_token"]).await.problem(403);
+    assert_eq!(get_with_token(&server, "/report", &bo["access_token"]).await.status(), 200);
     assert_eq!(server.get("/report").await.header("www-authenticate"), Some("Bearer"));
-    assert_eq!(look(&server, "/api/iam/me", &ada["access_token"]).await.good()["username"], "ada");
+    assert_eq!(get_with_token(&server, "/api/iam/me", &ada["access_token"]).await.good()["username"], "ada");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_a_satellite_the_handler_gets_the_account_that_the_hub_tells() {
+async fn at_a_satellite_a_handler_gets_the_hub_account() {
     // contract I32.3
-    let (liar, database) = (Liar::start().await, database().await);
-    let server = serve(&setup(settings(liar.address, "secret")), &database).await;
-    let token = liar.token();
+    let (hub, database) = (FakeHub::start().await, database().await);
+    let server = serve(&setup(settings(hub.address, "secret")), &database).await;
+    let token = hub.token();
     assert_eq!(server.get("/hello").await.text(), "Good day, stranger");
-    assert_eq!(look(&server, "/hello", &token).await.text(), "Good day, ada");
-    look(&server, "/report", &token).await.problem(403);
+    assert_eq!(get_with_token(&server, "/hello", &token).await.text(), "Good day, ada");
+    get_with_token(&server, "/report", &token).await.problem(403);
     assert_eq!(server.get("/report").await.header("www-authenticate"), Some("Bearer"));
     let bad = server.send(&get("/hello").header("authorization", "Bearer x")).await;
     assert_eq!(bad.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
-    let mut row = liar.row();
+    let mut row = hub.account_row();
     row["dPermissions"] = serde_json::json!({ "all": ["shop.report.get"] });
-    liar.says(GRAPHQL, Lie::json(&told(&row)));
-    let report = look(&server, "/report", &liar.token()).await;
-    assert_eq!(report.text(), format!("the report, for {}", liar.account));
-    ask(&server, NOTES, &token).await.good();
+    hub.set_answer(GRAPHQL, FakeAnswer::json(&account_answer(&row)));
+    let report = get_with_token(&server, "/report", &hub.token()).await;
+    assert_eq!(report.text(), format!("the report, for {}", hub.account));
+    post_with_token(&server, NOTES, &token).await.good();
 }

@@ -1,23 +1,23 @@
-//! A satellite over real HTTP, beside a real hub and beside a hub that lies: logins, tokens, accounts, outages, and what attackers try.
+//! A satellite over HTTP with a real hub and with a fake one: logins, tokens, accounts, outages and attacks.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../../examples/embed.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod embed;
 mod embedded;
-mod floods;
-mod health;
+mod fake_hub;
 mod hub_answers;
-mod liar;
 mod login;
+mod nginx;
 mod outages;
 mod pages;
 mod pair;
-mod proxied;
+mod partial_outages;
+mod rate_limits;
 mod replicas;
 mod requests;
-#[path = "../hub/stage.rs"]
-#[allow(dead_code)]
-mod stage;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../hub/test_hub.rs"]
+#[allow(dead_code)]
+mod test_hub;

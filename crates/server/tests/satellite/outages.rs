@@ -1,75 +1,67 @@
-//! A satellite whose cable to the hub is cut and mended, and what the hub ends meanwhile.
+//! Outages of the hub, and tokens that it revoked.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use crate::pair::{NOTES, Pair};
-use crate::stage::PASSWORD;
-use crate::support::proxy::Cable;
-use crate::support::{post, until};
+use crate::pair::{NOTES, Pair, post_refresh_token};
+use crate::support::proxy::ProxyMode;
+use crate::support::until;
+use crate::test_hub::{CLIENT, basic, password_form, posted};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outage_is_bridged_for_those_who_are_known() {
+async fn cached_accounts_bridge_an_outage_of_the_hub() {
     // contract I33.2, attack 24, attack 44
     let pair = Pair::start().await;
     let known = pair.login().await;
-    pair.ask(NOTES, &known["access_token"]).await.good();
-    for cable in [Cable::Cut, Cable::Frozen] {
+    pair.post_with_token(NOTES, &known["access_token"]).await.good();
+    for mode in [ProxyMode::Disconnect, ProxyMode::Freeze] {
         let unknown = pair.hub.tokens().await;
-        pair.cable.set(cable);
-        pair.ask(NOTES, &known["access_token"]).await.good();
-        let away = pair.ask(NOTES, &unknown["access_token"]).await;
-        assert!(away.header("retry-after").is_some() && away.header("www-authenticate").is_none(), "{cable:?}");
+        pair.proxy.set(mode);
+        pair.post_with_token(NOTES, &known["access_token"]).await.good();
+        let away = pair.post_with_token(NOTES, &unknown["access_token"]).await;
+        assert!(away.header("retry-after").is_some() && away.header("www-authenticate").is_none(), "{mode:?}");
         assert_eq!(away.problem(503)["code"], "IDENTITY_UNAVAILABLE");
-        let refresh =
-            post("/auth/refresh", json!({ "refresh_token": known["refresh_token"] }).to_string()).send(pair.satellite.address).await;
+        let refresh = post_refresh_token("/auth/refresh", &known["refresh_token"]).send(pair.satellite.address).await;
         assert_eq!((refresh.status(), refresh.header("retry-after").is_some()), (503, true));
-        // A login needs the hub only when it is finished, and then nothing is used up but the login.
+        // A login can start without the hub.
         assert_eq!(pair.satellite.get("/auth/login").await.status(), 302);
-        pair.cable.set(Cable::Whole);
-        until("the hub is asked again", async || pair.ask(NOTES, &unknown["access_token"]).await.status() == 200).await;
+        pair.proxy.set(ProxyMode::Forward);
+        until("the hub is available again", async || pair.post_with_token(NOTES, &unknown["access_token"]).await.status() == 200).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_nobody_knows_is_no_reason_to_refuse_while_the_hub_is_away() {
+async fn a_token_with_an_unknown_key_gets_503_while_the_hub_is_unavailable() {
     // contract I33.2
     let pair = Pair::start().await;
-    // Signed by a key that the hub, for all that is known here, made a moment ago.
+    // The hub might have created this key a moment ago.
     let header = URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","typ":"at+jwt","kid":"another"}"#);
     let token = json!(format!("{header}.e30.AAAA"));
-    assert_eq!(pair.ask(NOTES, &token).await.problem(401)["code"], "INVALID_TOKEN");
+    assert_eq!(pair.post_with_token(NOTES, &token).await.problem(401)["code"], "INVALID_TOKEN");
     let known = pair.hub.tokens().await;
-    pair.cable.set(Cable::Cut);
-    assert_eq!(pair.ask(NOTES, &known["access_token"]).await.status(), 503);
-    let away = pair.ask(NOTES, &token).await;
+    pair.proxy.set(ProxyMode::Disconnect);
+    assert_eq!(pair.post_with_token(NOTES, &known["access_token"]).await.status(), 503);
+    let away = pair.post_with_token(NOTES, &token).await;
     assert!(away.header("retry-after").is_some() && away.header("www-authenticate").is_none());
     assert_eq!(away.problem(503)["code"], "IDENTITY_UNAVAILABLE");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_hub_has_ended_is_refused_when_it_is_asked_for() {
+async fn a_revoked_or_foreign_token_gets_401() {
     // contract I31.8, attack 25, attack 45
     let pair = Pair::start().await;
     let tokens = pair.hub.tokens().await;
-    let given_back = pair
-        .hub
-        .send(
-            &crate::stage::posted("/revoke", &[("token", tokens["refresh_token"].as_str().unwrap())])
-                .header("authorization", &crate::stage::basic(crate::stage::CLIENT, &pair.hub.secret)),
-        )
-        .await;
-    assert_eq!(given_back.status(), 200);
-    assert_eq!(pair.ask(NOTES, &tokens["access_token"]).await.problem(401)["code"], "INVALID_TOKEN");
-    // The hub's cookie and its refresh tokens are no access tokens, and other clients' tokens are not for this satellite.
+    let revoke = posted("/revoke", &[("token", tokens["refresh_token"].as_str().unwrap())]);
+    assert_eq!(pair.hub.send(&revoke.header("authorization", &basic(CLIENT, &pair.hub.secret))).await.status(), 200);
+    assert_eq!(pair.post_with_token(NOTES, &tokens["access_token"]).await.problem(401)["code"], "INVALID_TOKEN");
+    // A session cookie, a refresh token, and an access token of another client.
     let session = pair.hub.sign_in().await;
     let cookie = json!(session.split_once('=').unwrap().1);
     let secret = pair.hub.add_client("other", &identity::client::GrantType::ALL, None).await;
-    let form = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
-    let foreign =
-        pair.hub.send(&crate::stage::posted("/token", &form).header("authorization", &crate::stage::basic("other", &secret))).await.good();
+    let request = posted("/token", &password_form("ada")).header("authorization", &basic("other", &secret));
+    let foreign = pair.hub.send(&request).await.good();
     for token in [&cookie, &pair.hub.tokens().await["refresh_token"], &foreign["access_token"]] {
-        assert_eq!(pair.ask(NOTES, token).await.problem(401)["code"], "INVALID_TOKEN");
+        assert_eq!(pair.post_with_token(NOTES, token).await.problem(401)["code"], "INVALID_TOKEN");
     }
 }

@@ -1,4 +1,4 @@
-//! A hub and a satellite of it, with a cable between them that can be cut.
+//! A hub and its satellite, with a proxy between them.
 
 #![allow(unreachable_pub)]
 
@@ -8,9 +8,9 @@ use identity::client::{ClientId, Redirect};
 use peristyle::config::{Binding, ClientPassword, SatelliteSettings};
 use serde_json::{Value, json};
 
-use crate::stage::{CLIENT, ISSUER, REDIRECT, Stage, cookie, key_file, parameter};
 use crate::support::proxy::Proxy;
-use crate::support::{Database, Place, Request, Response, Server, Setup, get, post};
+use crate::support::{Backend, Database, Request, Response, Server, Setup, get, post};
+use crate::test_hub::{CLIENT, ISSUER, REDIRECT, TestHub, cookie, key_file, parameter};
 
 pub const MANIFEST: &str = "
 [resource.shop.note]
@@ -42,7 +42,7 @@ const SCRIPT: &str = "CREATE TABLE notes (id integer PRIMARY KEY); INSERT INTO n
 pub const NOTES: &str = "/api/shop/notes/list";
 pub const OPEN: &str = "/api/shop/opens/list";
 
-/// What a satellite is at a hub that is reached here.
+/// Settings of a satellite whose hub has this socket address.
 pub fn settings(hub: SocketAddr, secret: &str) -> SatelliteSettings {
     SatelliteSettings {
         hub_url: ISSUER.to_owned(),
@@ -63,37 +63,37 @@ pub fn setup(settings: SatelliteSettings) -> Setup {
     setup
 }
 
-/// A database for a satellite's own resources.
+/// A database with the resources of the satellite.
 pub async fn database() -> Database {
-    Database::with(Place::Sqlite, SCRIPT).await
+    Database::with(Backend::Sqlite, SCRIPT).await
 }
 
 pub struct Pair {
-    pub hub: Stage,
-    pub cable: Proxy,
+    pub hub: TestHub,
+    pub proxy: Proxy,
     pub satellite: Server,
     pub database: Database,
 }
 
-/// What a browser knows after it was led to the hub.
-pub struct Begun {
+/// A login before the sign-in: the cookie of the browser and the URL at the hub.
+pub struct StartedLogin {
     pub cookie: String,
-    pub address: String,
+    pub url: String,
 }
 
-/// What it knows when it is back.
-pub struct Returned {
+/// A login after the sign-in.
+pub struct ReturnedLogin {
     pub cookie: String,
     pub code: String,
     pub state: String,
 }
 
-impl Returned {
+impl ReturnedLogin {
     pub fn body(&self) -> String {
         json!({ "code": self.code, "state": self.state }).to_string()
     }
 
-    /// As the app posts it from the browser that began the login.
+    /// The callback, as the app posts it from the same browser.
     pub fn request(&self) -> Request {
         post("/auth/callback", self.body()).header("origin", "http://127.0.0.1:4001").header("cookie", &self.cookie)
     }
@@ -105,53 +105,58 @@ impl Pair {
     }
 
     pub async fn with(change: impl FnOnce(&mut Setup)) -> Self {
-        let hub = Stage::start(Place::Sqlite).await;
-        let cable = Proxy::to(hub.server.address.to_string()).await;
-        let mut setup = setup(settings(cable.address, &hub.secret));
+        let hub = TestHub::start(Backend::Sqlite).await;
+        let proxy = Proxy::to(hub.server.address.to_string()).await;
+        let mut setup = setup(settings(proxy.address, &hub.secret));
         change(&mut setup);
         let database = database().await;
         let satellite = setup.serve(&database).await;
-        Pair { hub, cable, satellite, database }
+        Pair { hub, proxy, satellite, database }
     }
 
-    pub async fn begin(&self, path: &str) -> Begun {
-        begin(&self.satellite, path).await
+    pub async fn start_login(&self, path: &str) -> StartedLogin {
+        start_login(&self.satellite, path).await
     }
 
-    /// The hub's part: somebody signs in there, and the browser is led back.
-    pub async fn back(&self, begun: Begun) -> Returned {
+    /// Signs in at the hub and follows its redirect.
+    pub async fn sign_in_at_hub(&self, started: StartedLogin) -> ReturnedLogin {
         let session = self.hub.sign_in().await;
-        let path = begun.address.strip_prefix(ISSUER).expect("the hub");
+        let path = started.url.strip_prefix(ISSUER).expect("the hub");
         let answer = self.hub.send(&get(path).header("cookie", &session)).await;
         let location = answer.header("location").unwrap_or_else(|| panic!("{}", answer.text()));
         assert!(location.starts_with(REDIRECT), "{location}");
         assert_eq!(parameter(location, "iss"), ISSUER);
-        Returned { cookie: begun.cookie, code: parameter(location, "code"), state: parameter(location, "state") }
+        ReturnedLogin { cookie: started.cookie, code: parameter(location, "code"), state: parameter(location, "state") }
     }
 
-    /// A whole login: the tokens.
+    /// Signs in through the satellite; returns the tokens.
     pub async fn login(&self) -> Value {
-        let returned = self.back(self.begin("/auth/login").await).await;
+        let returned = self.sign_in_at_hub(self.start_login("/auth/login").await).await;
         self.satellite.send(&returned.request()).await.good()
     }
 
-    pub async fn ask(&self, path: &str, token: &Value) -> Response {
-        ask(&self.satellite, path, token).await
+    pub async fn post_with_token(&self, path: &str, token: &Value) -> Response {
+        post_with_token(&self.satellite, path, token).await
     }
 }
 
-pub async fn begin(satellite: &Server, path: &str) -> Begun {
-    let answer = satellite.get(path).await;
-    assert_eq!(answer.status(), 302, "{}", answer.text());
-    Begun { cookie: cookie(&answer), address: answer.header("location").unwrap().to_owned() }
+/// A request to `/auth/refresh` or `/auth/logout`.
+pub fn post_refresh_token(path: &str, token: &Value) -> Request {
+    post(path, json!({ "refresh_token": token }).to_string())
 }
 
-pub async fn ask(satellite: &Server, path: &str, token: &Value) -> Response {
+pub async fn start_login(satellite: &Server, path: &str) -> StartedLogin {
+    let answer = satellite.get(path).await;
+    assert_eq!(answer.status(), 302, "{}", answer.text());
+    StartedLogin { cookie: cookie(&answer), url: answer.header("location").unwrap().to_owned() }
+}
+
+pub async fn post_with_token(satellite: &Server, path: &str, token: &Value) -> Response {
     let token = token.as_str().expect("a token");
     satellite.send(&post(path, "").header("authorization", &format!("Bearer {token}"))).await
 }
 
-pub async fn look(satellite: &Server, path: &str, token: &Value) -> Response {
+pub async fn get_with_token(satellite: &Server, path: &str, token: &Value) -> Response {
     let token = token.as_str().expect("a token");
     satellite.send(&get(path).header("authorization", &format!("Bearer {token}"))).await
 }

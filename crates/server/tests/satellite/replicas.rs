@@ -1,32 +1,30 @@
-//! Several satellites that are one, through a real Redis; and what is left of them without it.
+//! Replicas of a satellite with Redis, and without it.
 
 use std::net::TcpListener;
 
-use serde_json::json;
-
-use crate::pair::{NOTES, Pair, ask, begin, settings, setup};
-use crate::stage::error;
-use crate::support::proxy::{Cable, Proxy};
-use crate::support::{Server, post, until, variable};
+use crate::pair::{NOTES, Pair, post_refresh_token, post_with_token, settings, setup, start_login};
+use crate::support::proxy::{Proxy, ProxyMode};
+use crate::support::{Server, until, variable};
+use crate::test_hub::error;
 
 fn redis() -> String {
     variable("PERISTYLE_TEST_REDIS")
 }
 
-/// A second replica beside the first of a pair.
+/// Starts a second replica of the satellite.
 async fn second(pair: &Pair, redis: &str) -> Server {
-    let mut setup = setup(settings(pair.cable.address, &pair.hub.secret));
+    let mut setup = setup(settings(pair.proxy.address, &pair.hub.secret));
     setup.redis_url = Some(redis.to_owned());
     setup.serve(&pair.database).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_begun_at_one_replica_is_finished_at_another_and_ended_at_both() {
+async fn replicas_share_logins_and_logouts_through_redis() {
     // contract I34.1, I34.2, attack 16
     let pair = Pair::with(|setup| setup.redis_url = Some(redis())).await;
     let other = second(&pair, &redis()).await;
-    let returned = pair.back(begin(&pair.satellite, "/auth/login").await).await;
-    // Two replicas, one winner.
+    let returned = pair.sign_in_at_hub(start_login(&pair.satellite, "/auth/login").await).await;
+    // One of two parallel callbacks wins.
     let (here, there) = (returned.request(), returned.request());
     let (here, there) = tokio::join!(other.send(&here), pair.satellite.send(&there));
     let (won, lost) = if here.status() == 200 { (here, there) } else { (there, here) };
@@ -34,32 +32,32 @@ async fn a_login_begun_at_one_replica_is_finished_at_another_and_ended_at_both()
     let tokens = won.good();
     let token = &tokens["access_token"];
     for replica in [&other, &pair.satellite] {
-        ask(replica, NOTES, token).await.good();
+        post_with_token(replica, NOTES, token).await.good();
     }
-    post("/auth/logout", json!({ "refresh_token": tokens["refresh_token"] }).to_string()).send(other.address).await.good();
-    assert_eq!(ask(&other, NOTES, token).await.status(), 401);
-    until("the other replica hears of it", async || ask(&pair.satellite, NOTES, token).await.status() == 401).await;
+    post_refresh_token("/auth/logout", &tokens["refresh_token"]).send(other.address).await.good();
+    assert_eq!(post_with_token(&other, NOTES, token).await.status(), 401);
+    until("the other replica learns of the logout", async || post_with_token(&pair.satellite, NOTES, token).await.status() == 401).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_redis_nobody_signs_in_and_everybody_else_goes_on() {
+async fn without_redis_logins_fail_and_existing_tokens_work() {
     // contract I34.3
-    let cable = Proxy::to(redis().strip_prefix("redis://").expect("an address").to_owned()).await;
-    let address = format!("redis://{}", cable.address);
-    let pair = Pair::with(|setup| setup.redis_url = Some(address)).await;
+    let proxy = Proxy::to(redis().strip_prefix("redis://").expect("a URL").to_owned()).await;
+    let redis_url = format!("redis://{}", proxy.address);
+    let pair = Pair::with(|setup| setup.redis_url = Some(redis_url)).await;
     let tokens = pair.login().await;
-    let returned = pair.back(pair.begin("/auth/login").await).await;
-    cable.set(Cable::Cut);
-    until("the connection is gone", async || pair.satellite.get("/auth/login").await.status() == 503).await;
+    let returned = pair.sign_in_at_hub(pair.start_login("/auth/login").await).await;
+    proxy.set(ProxyMode::Disconnect);
+    until("the satellite notices the outage of Redis", async || pair.satellite.get("/auth/login").await.status() == 503).await;
     let login = pair.satellite.get("/auth/login").await;
     assert!(login.header("retry-after").is_some());
     assert_eq!(error(&login, 503), "temporarily_unavailable");
     assert_eq!(error(&pair.satellite.send(&returned.request()).await, 503), "temporarily_unavailable");
-    ask(&pair.satellite, NOTES, &tokens["access_token"]).await.good();
+    post_with_token(&pair.satellite, NOTES, &tokens["access_token"]).await.good();
     assert_eq!(pair.satellite.get("/ready").await.status(), 200);
-    cable.set(Cable::Whole);
+    proxy.set(ProxyMode::Forward);
     until("logins work again", async || pair.satellite.get("/auth/login").await.status() == 302).await;
-    // What was begun before is still there.
+    // A login from before the outage can be finished.
     pair.satellite.send(&returned.request()).await.good();
 }
 

@@ -9,8 +9,8 @@ mod snapshot;
 #[path = "../support/mod.rs"]
 mod support;
 
-use support::http::{Head, Wire};
-use support::{Database, Place, Server, post};
+use support::http::{Connection, Head};
+use support::{Backend, Database, Server, post};
 
 const ROWS: usize = 30_000;
 
@@ -28,9 +28,9 @@ itemId = "int"
 "#;
 
 /// Thirty thousand items of half a kilobyte, each with one part: more than all buffers between server and client hold.
-async fn database(place: Place) -> Database {
-    let label = if place == Place::Postgres { "repeat('x', 500)" } else { "hex(zeroblob(250))" };
-    let wal = if place == Place::Sqlite { "PRAGMA journal_mode = WAL;" } else { "" };
+async fn database(backend: Backend) -> Database {
+    let label = if backend == Backend::Postgres { "repeat('x', 500)" } else { "hex(zeroblob(250))" };
+    let wal = if backend == Backend::Sqlite { "PRAGMA journal_mode = WAL;" } else { "" };
     let script = format!(
         "{wal} CREATE TABLE items (id integer PRIMARY KEY, label text NOT NULL);
          CREATE TABLE parts (id integer PRIMARY KEY, item_id integer REFERENCES items);
@@ -38,7 +38,7 @@ async fn database(place: Place) -> Database {
          INSERT INTO parts SELECT id, id FROM items;
          CREATE INDEX parts_of_item ON parts (item_id);"
     );
-    Database::with(place, &script).await
+    Database::with(backend, &script).await
 }
 
 const LIST: &str = "/api/shop/items/list";
@@ -47,8 +47,8 @@ const DEEP: &str = r#"{"query":{"relations":{"parts":true}}}"#;
 const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
 
 /// A client that has read the head of an answer and pauses.
-async fn stalled(server: &Server, path: &str, body: &str) -> (Wire, Head) {
-    let mut wire = Wire::narrow(server.address).await;
+async fn stalled(server: &Server, path: &str, body: &str) -> (Connection, Head) {
+    let mut wire = Connection::with_small_buffer(server.address).await;
     wire.request(&post(path, body)).await;
     let head = wire.head().await.expect("a head");
     assert_eq!(head.status, 200, "{path} {body}");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::stalled;
 use crate::support::http::Chunk;
-use crate::support::{Database, PLACES, Place, Server, Setup};
+use crate::support::{BACKENDS, Backend, Database, Server, Setup};
 
 const MANIFEST: &str = r#"
 [resource.shop.label.fields]
@@ -43,8 +43,8 @@ fn relations(levels: usize) -> Value {
     })
 }
 
-async fn server(place: Place) -> (Database, Server) {
-    let database = Database::with(place, SCRIPT).await;
+async fn server(backend: Backend) -> (Database, Server) {
+    let database = Database::with(backend, SCRIPT).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     (database, server)
 }
@@ -58,8 +58,8 @@ fn body(levels: usize, rest: &Value) -> String {
 // contract E4.1, trap 18
 #[tokio::test]
 async fn a_huge_answer_is_sent_while_it_is_written() {
-    for place in PLACES {
-        let (_database, server) = server(place).await;
+    for backend in BACKENDS {
+        let (_database, server) = server(backend).await;
         for (operation, rest) in [
             ("list", json!({})),
             ("list", json!({"limit": 1})),
@@ -72,7 +72,7 @@ async fn a_huge_answer_is_sent_while_it_is_written() {
             while seen < 3 * 1024 * 1024 {
                 match wire.chunk().await {
                     Chunk::Data(bytes) => seen += bytes.len(),
-                    other => panic!("{place:?} {operation} {rest}: {other:?} after {seen} bytes"),
+                    other => panic!("{backend:?} {operation} {rest}: {other:?} after {seen} bytes"),
                 }
             }
         }
@@ -84,14 +84,14 @@ async fn a_huge_answer_is_sent_while_it_is_written() {
 // contract E4.1
 #[tokio::test]
 async fn a_streamed_answer_equals_the_whole_answer() {
-    for place in PLACES {
-        let (_database, server) = server(place).await;
+    for backend in BACKENDS {
+        let (_database, server) = server(backend).await;
         let small = server.post("/api/shop/labels/list", body(1, &json!({"order": [{"field": "id"}]}))).await;
-        assert!(small.header("content-length").is_some(), "{place:?}");
+        assert!(small.header("content-length").is_some(), "{backend:?}");
         let large = server.post("/api/shop/labels/paginate", body(4, &json!({"order": [{"field": "id"}], "limit": 7}))).await;
-        assert!(large.whole && large.chunks > 2, "{place:?} {}", large.chunks);
+        assert!(large.whole && large.chunks > 2, "{backend:?} {}", large.chunks);
         let page = large.good();
-        assert_eq!((&page["total"], &page["count"]), (&json!(20), &json!(7)), "{place:?}");
+        assert_eq!((&page["total"], &page["count"]), (&json!(20), &json!(7)), "{backend:?}");
         assert_eq!(page["rows"].as_array().map(Vec::len), Some(7));
         for row in page["rows"].as_array().unwrap() {
             let items = row["items"].as_array().unwrap();
@@ -107,8 +107,8 @@ async fn a_streamed_answer_equals_the_whole_answer() {
 // contract G3.4
 #[tokio::test]
 async fn graphql_refuses_an_answer_beyond_its_limit() {
-    for place in PLACES {
-        let (_database, server) = server(place).await;
+    for backend in BACKENDS {
+        let (_database, server) = server(backend).await;
         let query = json!({ "relations": relations(10) });
         let ask = async |document: &str| {
             let request = json!({ "query": document, "variables": { "query": query } }).to_string();
@@ -120,10 +120,10 @@ async fn graphql_refuses_an_answer_beyond_its_limit() {
             "query ($query: QueryStatementInput) { shopFindLabel(query: $query) { id } }",
         ] {
             let answer = ask(document).await;
-            assert!(answer["errors"][0]["message"].as_str().is_some_and(|text| text.contains("64 MiB")), "{place:?} {document} {answer}");
+            assert!(answer["errors"][0]["message"].as_str().is_some_and(|text| text.contains("64 MiB")), "{backend:?} {document} {answer}");
         }
         // Unselected rows are not written.
         let numbers = ask("query ($query: QueryStatementInput) { shopPaginateLabels(query: $query) { total count } }").await;
-        assert_eq!(numbers["data"]["shopPaginateLabels"], json!({"total": 20, "count": 20}), "{place:?} {numbers}");
+        assert_eq!(numbers["data"]["shopPaginateLabels"], json!({"total": 20, "count": 20}), "{backend:?} {numbers}");
     }
 }

@@ -1,4 +1,4 @@
-//! A fresh database for a test, removed at its end, whether it ends well or not.
+//! A fresh database for a test. It is dropped at the end, also after a panic.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,58 +7,57 @@ use tokio_postgres::{Client, NoTls};
 
 use super::variable;
 
-/// Which database a story is played on.
+/// The database that a test runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Backend {
     Postgres,
     Sqlite,
 }
 
-/// Both.
-pub const PLACES: [Place; 2] = [Place::Postgres, Place::Sqlite];
+pub const BACKENDS: [Backend; 2] = [Backend::Postgres, Backend::Sqlite];
 
-/// A database of its own.
+/// A database of one test.
 #[derive(Debug)]
 pub struct Database {
-    pub place: Place,
+    pub backend: Backend,
     pub url: String,
-    keeper: Keeper,
+    storage: Storage,
 }
 
 #[derive(Debug)]
-enum Keeper {
-    Cluster(String),
-    File { path: PathBuf, _folder: tempfile::TempDir },
+enum Storage {
+    Postgres(String),
+    Sqlite { path: PathBuf, _folder: tempfile::TempDir },
 }
 
 impl Database {
-    /// A database that the script has filled.
-    pub async fn with(place: Place, script: &str) -> Self {
-        match place {
-            Place::Postgres => {
+    /// Creates a database and runs the script.
+    pub async fn with(backend: Backend, script: &str) -> Self {
+        match backend {
+            Backend::Postgres => {
                 static NEXT: AtomicU32 = AtomicU32::new(0);
                 let name = format!("server_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
                 connect(&cluster()).await.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database");
-                let database = Database { place, url: address(&name), keeper: Keeper::Cluster(name) };
+                let database = Database { backend, url: dsn(&name), storage: Storage::Postgres(name) };
                 database.execute(script).await;
                 database
             }
-            Place::Sqlite => {
+            Backend::Sqlite => {
                 let folder = tempfile::tempdir().expect("a folder");
                 let path = folder.path().join("test.db");
                 rusqlite::Connection::open(&path).expect("a file").execute_batch(script).expect("the script runs");
-                Database { place, url: format!("sqlite://{}", path.display()), keeper: Keeper::File { path, _folder: folder } }
+                Database { backend, url: format!("sqlite://{}", path.display()), storage: Storage::Sqlite { path, _folder: folder } }
             }
         }
     }
 
     /// Runs a script.
     pub async fn execute(&self, script: &str) {
-        match &self.keeper {
-            Keeper::Cluster(_) => {
+        match &self.storage {
+            Storage::Postgres(_) => {
                 connect(&self.url).await.batch_execute(script).await.unwrap_or_else(|error| panic!("{error:?}\n{script}"));
             }
-            Keeper::File { path, .. } => {
+            Storage::Sqlite { path, .. } => {
                 rusqlite::Connection::open(path)
                     .and_then(|file| file.execute_batch(script))
                     .unwrap_or_else(|error| panic!("{error}\n{script}"));
@@ -66,33 +65,33 @@ impl Database {
         }
     }
 
-    /// Runs one statement and says how many rows it changed.
+    /// Runs one statement; returns how many rows it changed.
     pub async fn change(&self, statement: &str) -> u64 {
-        match &self.keeper {
-            Keeper::Cluster(_) => {
+        match &self.storage {
+            Storage::Postgres(_) => {
                 self.client().await.execute(statement, &[]).await.unwrap_or_else(|error| panic!("{error:?}\n{statement}"))
             }
-            Keeper::File { path, .. } => {
+            Storage::Sqlite { path, .. } => {
                 let changed = rusqlite::Connection::open(path).and_then(|file| file.execute(statement, []));
                 changed.unwrap_or_else(|error| panic!("{error}\n{statement}")) as u64
             }
         }
     }
 
-    /// The name, for questions about `pg_stat_activity`.
+    /// The name of the database in PostgreSQL.
     pub fn name(&self) -> &str {
-        match &self.keeper {
-            Keeper::Cluster(name) => name,
-            Keeper::File { .. } => "main",
+        match &self.storage {
+            Storage::Postgres(name) => name,
+            Storage::Sqlite { .. } => "main",
         }
     }
 
-    /// A PostgreSQL connection of the test's own.
+    /// A connection of the test to PostgreSQL.
     pub async fn client(&self) -> Client {
         connect(&self.url).await
     }
 
-    /// How many of the server's sessions in this database fulfil a condition on `pg_stat_activity`.
+    /// Counts the sessions of the server in this database that match a condition on `pg_stat_activity`.
     pub async fn sessions(&self, condition: &str) -> i64 {
         let sql = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND application_name = 'peristyle' AND ({condition})");
         connect(&cluster()).await.query_one(&sql, &[&self.name()]).await.expect("an answer").get(0)
@@ -101,9 +100,9 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let Keeper::Cluster(name) = &self.keeper else { return };
+        let Storage::Postgres(name) = &self.storage else { return };
         let sql = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-        // A test may end by a panic in the middle of its runtime, so the last words are said on a thread of their own.
+        // A panic may drop this inside a runtime, so another thread drops the database.
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async { connect(&cluster()).await.batch_execute(&sql).await })
@@ -115,15 +114,15 @@ impl Drop for Database {
     }
 }
 
-/// The cluster's own database.
+/// The DSN of the database `postgres` of the cluster.
 pub fn cluster() -> String {
     variable("PERISTYLE_TEST_POSTGRES")
 }
 
-/// The address of a database in the cluster.
-pub fn address(name: &str) -> String {
+/// The DSN of a database in the cluster.
+pub fn dsn(name: &str) -> String {
     let cluster = cluster();
-    let base = cluster.strip_suffix("/postgres").expect("the cluster's address ends in /postgres");
+    let base = cluster.strip_suffix("/postgres").expect("the DSN ends in /postgres");
     format!("{base}/{name}")
 }
 

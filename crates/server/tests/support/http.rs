@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 client that shows what comes over the wire: heads, single chunks, and whether an answer was cut.
+//! A small HTTP/1.1 client. It shows heads, single chunks, and whether an answer was cut.
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,6 @@ use tokio::net::TcpStream;
 
 use super::DEADLINE;
 
-/// A request to be sent.
 #[derive(Clone, Debug)]
 pub struct Request {
     method: String,
@@ -23,7 +22,6 @@ pub fn post(path: &str, body: impl AsRef<[u8]>) -> Request {
     Request::new("POST", path).header("content-type", "application/json").body(body)
 }
 
-/// A GET.
 pub fn get(path: &str) -> Request {
     Request::new("GET", path)
 }
@@ -33,15 +31,15 @@ impl Request {
         Request { method: method.to_owned(), path: path.to_owned(), headers: Vec::new(), body: Vec::new() }
     }
 
-    /// Sets a header; one that is set twice keeps its last value.
+    /// Sets a header and replaces earlier values.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self = self.without(name);
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Sets a header beside those of the same name.
-    pub fn beside(mut self, name: &str, value: &str) -> Self {
+    /// Adds a header and keeps earlier values.
+    pub fn add_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -71,33 +69,33 @@ impl Request {
         [head.as_bytes(), &self.body].concat()
     }
 
-    /// Sends it and reads the answer to its end.
+    /// Sends the request and reads the whole answer.
     pub async fn send(&self, address: SocketAddr) -> Response {
-        let mut wire = Wire::open(address).await;
+        let mut wire = Connection::open(address).await;
         wire.send(&self.bytes()).await;
         wire.response(&self.method).await
     }
 
-    /// Sends it from another address of this machine.
+    /// Sends the request from another client address of this machine.
     pub async fn send_from(&self, source: IpAddr, address: SocketAddr) -> Response {
         let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
         socket.bind(SocketAddr::new(source, 0)).expect("an address of this machine");
-        let mut wire = Wire(BufReader::new(socket.connect(address).await.expect("the server listens")));
+        let mut wire = Connection(BufReader::new(socket.connect(address).await.expect("the server listens")));
         wire.send(&self.bytes()).await;
         wire.response(&self.method).await
     }
 
-    /// Sends it and reads the answer, if there is a server and it does not break off.
+    /// Sends the request; returns the answer, or `None` if it is cut or there is no server.
     pub async fn attempt(&self, address: SocketAddr) -> Option<Response> {
-        let mut wire = Wire(BufReader::new(TcpStream::connect(address).await.ok()?));
+        let mut wire = Connection(BufReader::new(TcpStream::connect(address).await.ok()?));
         wire.send(&self.bytes()).await;
         let head = wire.head().await?;
         Some(wire.rest(head, &self.method).await).filter(|response| response.whole)
     }
 
-    /// Sends it and leaves the reading to the caller.
-    pub async fn start(&self, address: SocketAddr) -> Wire {
-        let mut wire = Wire::open(address).await;
+    /// Sends the request without reading the answer.
+    pub async fn start(&self, address: SocketAddr) -> Connection {
+        let mut wire = Connection::open(address).await;
         wire.send(&self.bytes()).await;
         wire
     }
@@ -116,14 +114,14 @@ impl Head {
     }
 }
 
-/// An answer, read to its end.
+/// An answer that was read to its end.
 #[derive(Clone, Debug)]
 pub struct Response {
     pub head: Head,
     pub body: Vec<u8>,
-    /// How many chunks it came in; 0 when its length was said at the start.
+    /// The number of chunks; 0 if the answer has a content-length.
     pub chunks: usize,
-    /// Whether it came to its proper end.
+    /// Whether the answer is complete.
     pub whole: bool,
 }
 
@@ -145,13 +143,13 @@ impl Response {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {} {}", self.head.status, self.text()))
     }
 
-    /// The JSON of a good answer.
+    /// The JSON of an answer with status 200.
     pub fn good(&self) -> Value {
         assert_eq!(self.head.status, 200, "{}", self.text());
         self.json()
     }
 
-    /// The problem this answer is, its form checked.
+    /// The problem document; checks its shape.
     pub fn problem(&self, status: u16) -> Value {
         assert_eq!(self.head.status, status, "{}", self.text());
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.text());
@@ -168,7 +166,7 @@ impl Response {
         problem
     }
 
-    /// The faults of a refused statement, as code and path.
+    /// The faults of a statement, as code and path.
     pub fn faults(&self) -> Vec<(String, String)> {
         let problem = self.problem(400);
         assert_eq!(problem["code"], "INVALID_STATEMENT");
@@ -184,7 +182,7 @@ impl Response {
             .collect()
     }
 
-    /// The one fault of a refused statement.
+    /// The only fault of a statement.
     pub fn fault(&self) -> (String, String) {
         let faults = self.faults();
         assert_eq!(faults.len(), 1, "{}", self.text());
@@ -192,7 +190,7 @@ impl Response {
     }
 }
 
-/// A piece of an answer.
+/// One read from a chunked answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chunk {
     Data(Vec<u8>),
@@ -203,21 +201,21 @@ pub enum Chunk {
 
 /// A connection.
 #[derive(Debug)]
-pub struct Wire(BufReader<TcpStream>);
+pub struct Connection(BufReader<TcpStream>);
 
-impl Wire {
+impl Connection {
     pub async fn open(address: SocketAddr) -> Self {
-        Wire(BufReader::new(TcpStream::connect(address).await.expect("the server listens")))
+        Connection(BufReader::new(TcpStream::connect(address).await.expect("the server listens")))
     }
 
-    /// A connection whose receive buffer is small, so that a reader that stops is felt soon.
-    pub async fn narrow(address: SocketAddr) -> Self {
+    /// A connection with a small receive buffer, so that the server soon notices a client that does not read.
+    pub async fn with_small_buffer(address: SocketAddr) -> Self {
         let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(4096).expect("a small buffer");
-        Wire(BufReader::with_capacity(1024, socket.connect(address).await.expect("the server listens")))
+        Connection(BufReader::with_capacity(1024, socket.connect(address).await.expect("the server listens")))
     }
 
-    /// Writes; a server that has heard enough may hang up, which is no fault of the test's.
+    /// Writes; ignores errors, because a server may close the connection early.
     pub async fn send(&mut self, bytes: &[u8]) {
         _ = timed(self.0.write_all(bytes)).await;
     }
@@ -226,13 +224,13 @@ impl Wire {
         self.send(&request.bytes()).await;
     }
 
-    /// So many bytes, or none when the server hung up.
+    /// Reads this many bytes; `None` if the server closed the connection.
     pub async fn take(&mut self, count: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; count];
         timed(self.0.read_exact(&mut bytes)).await.ok().map(|_| bytes)
     }
 
-    /// The head of the next answer, or none when the server hung up.
+    /// The head of the next answer; `None` if the server closed the connection.
     pub async fn head(&mut self) -> Option<Head> {
         let first = self.line().await?;
         let status = first.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("no status line: {first:?}"));
@@ -263,13 +261,13 @@ impl Wire {
         if size == 0 { Chunk::End } else { Chunk::Data(data) }
     }
 
-    /// The whole of the next answer.
+    /// The next answer.
     pub async fn response(&mut self, method: &str) -> Response {
         let head = self.head().await.expect("an answer");
         self.rest(head, method).await
     }
 
-    /// What follows a head that was read already.
+    /// The rest of an answer after its head.
     pub async fn rest(&mut self, head: Head, method: &str) -> Response {
         let (mut body, mut chunks, mut whole) = (Vec::new(), 0, true);
         if head.header("transfer-encoding") == Some("chunked") {
@@ -296,5 +294,5 @@ impl Wire {
 }
 
 async fn timed<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(DEADLINE, work).await.expect("the server does something within the deadline")
+    tokio::time::timeout(DEADLINE, work).await.expect("an answer within the deadline")
 }

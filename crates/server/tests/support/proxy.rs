@@ -1,4 +1,4 @@
-//! A cable between a server and what it needs, PostgreSQL or a hub, that can be cut, frozen, mended and laid elsewhere.
+//! A TCP proxy between a server and PostgreSQL, Redis or a hub. A test can disconnect, freeze and redirect it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,69 +7,68 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What the cable does.
+/// What the proxy does with connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cable {
-    Whole,
-    /// Connections end, new ones are closed at once.
-    Cut,
-    /// Connections stay and nothing moves.
-    Frozen,
+pub enum ProxyMode {
+    Forward,
+    /// Closes open connections, and new ones at once.
+    Disconnect,
+    /// Keeps connections open and forwards nothing.
+    Freeze,
 }
 
-/// The cable.
 #[derive(Debug)]
 pub struct Proxy {
     pub address: SocketAddr,
-    state: Arc<watch::Sender<Cable>>,
+    mode: Arc<watch::Sender<ProxyMode>>,
     target: Arc<watch::Sender<String>>,
 }
 
 impl Proxy {
-    /// A cable to this address.
+    /// Starts a proxy to this host and port.
     pub async fn to(target: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let state = Arc::new(watch::Sender::new(Cable::Whole));
+        let mode = Arc::new(watch::Sender::new(ProxyMode::Forward));
         let target = Arc::new(watch::Sender::new(target));
-        let (shared, led) = (state.clone(), target.clone());
+        let (current_mode, current_target) = (mode.clone(), target.clone());
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                if *shared.borrow() != Cable::Cut {
-                    let target = led.borrow().clone();
-                    tokio::spawn(carry(near, target, shared.subscribe()));
+                if *current_mode.borrow() != ProxyMode::Disconnect {
+                    let target = current_target.borrow().clone();
+                    tokio::spawn(forward(near, target, current_mode.subscribe()));
                 }
             }
         });
-        Proxy { address, state, target }
+        Proxy { address, mode, target }
     }
 
-    /// New connections go there.
-    pub fn lead(&self, target: String) {
+    /// Sends new connections to this host and port.
+    pub fn redirect(&self, target: String) {
         self.target.send_replace(target);
     }
 
-    pub fn set(&self, cable: Cable) {
-        self.state.send_replace(cable);
+    pub fn set(&self, mode: ProxyMode) {
+        self.mode.send_replace(mode);
     }
 }
 
-async fn carry(near: TcpStream, target: String, state: watch::Receiver<Cable>) {
+async fn forward(near: TcpStream, target: String, mode: watch::Receiver<ProxyMode>) {
     let Ok(far) = TcpStream::connect(target).await else { return };
     let (near_reads, near_writes) = near.into_split();
     let (far_reads, far_writes) = far.into_split();
-    let mut cut = state.clone();
+    let mut disconnected = mode.clone();
     tokio::select! {
-        () = pump(near_reads, far_writes, state.clone()) => {}
-        () = pump(far_reads, near_writes, state) => {}
-        _ = cut.wait_for(|cable| *cable == Cable::Cut) => {}
+        () = copy(near_reads, far_writes, mode.clone()) => {}
+        () = copy(far_reads, near_writes, mode) => {}
+        _ = disconnected.wait_for(|mode| *mode == ProxyMode::Disconnect) => {}
     }
 }
 
-async fn pump(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt + Unpin, mut state: watch::Receiver<Cable>) {
+async fn copy(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt + Unpin, mut mode: watch::Receiver<ProxyMode>) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(size @ 1..) = from.read(&mut buffer).await {
-        if state.wait_for(|cable| *cable != Cable::Frozen).await.is_err() || to.write_all(&buffer[..size]).await.is_err() {
+        if mode.wait_for(|mode| *mode != ProxyMode::Freeze).await.is_err() || to.write_all(&buffer[..size]).await.is_err() {
             return;
         }
     }

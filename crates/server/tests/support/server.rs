@@ -1,4 +1,4 @@
-//! A server in this process, on a port of its own.
+//! A server in this process, on a free port.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 
 use super::{Database, Request, Response};
 
-/// What a server is started with.
+/// The settings of a server.
 #[derive(Debug)]
 pub struct Setup {
     pub manifest: String,
@@ -29,17 +29,16 @@ pub struct Setup {
     pub read_url: Option<String>,
     pub cors: Vec<String>,
     pub introspection: Introspection,
-    /// The key file of a hub or a satellite; there is no authority without one.
+    /// The key file of a hub or a satellite; without one the strategy is `none`.
     pub key: Option<std::path::PathBuf>,
-    /// What a satellite is at its hub.
+    /// The settings of a satellite.
     pub satellite: Option<SatelliteSettings>,
     pub redis_url: Option<String>,
     pub app_url: Option<String>,
     pub refresh: RefreshRules,
     pub trusted_proxies: Vec<ipnet::IpNet>,
-    /// The folder of an app.
+    /// The folder with the files of an app.
     pub app: Option<std::path::PathBuf>,
-    /// What the process may hold at once.
     pub budget: BudgetSettings,
 }
 
@@ -63,7 +62,7 @@ impl Setup {
         }
     }
 
-    /// Every caller is taken for an account with these permissions.
+    /// Treats each caller as an account with these permissions.
     pub fn viewer(mut self, permissions: &[&str]) -> Self {
         let account = serde_json::json!({ "id": "77777777-7777-4777-8777-777777777777" });
         self.viewer = Some(Viewer::new(permissions.iter().map(|&permission| permission.to_owned()), account));
@@ -119,7 +118,7 @@ impl Setup {
         Ok((state, config))
     }
 
-    /// Serves a database at an address.
+    /// Serves the database of a DSN.
     pub async fn serve_at(&self, url: &str) -> Server {
         let (state, config) = self.boot(url).await.unwrap_or_else(|error| panic!("{error}"));
         let metrics = Arc::<Metrics>::default();
@@ -132,7 +131,6 @@ impl Setup {
     }
 }
 
-/// A server that runs.
 #[derive(Debug)]
 pub struct Server {
     pub address: SocketAddr,
@@ -142,12 +140,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// What a scraper would be answered.
+    /// The answer at `/metrics`.
     pub fn metrics_text(&self) -> String {
         self.metrics.text()
     }
 
-    /// Serves whatever a test has put together.
+    /// Serves any tower service.
     pub fn start<S>(served: S, (config, authenticator, budgets): (&Config, Authenticator, Budgets), metrics: Arc<Metrics>) -> Self
     where
         S: tower::Service<axum::extract::Request, Response = axum::response::Response, Error = Infallible, Future: Send>,
@@ -168,7 +166,6 @@ impl Server {
         request.send(self.address).await
     }
 
-    /// Posts a body that is given as text.
     pub async fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Response {
         super::post(path, body).send(self.address).await
     }
@@ -177,9 +174,9 @@ impl Server {
         super::get(path).send(self.address).await
     }
 
-    /// Asks it to end and waits until it has.
+    /// Stops the server and waits for its end.
     pub async fn stop(self) {
         _ = self.stop.send(());
-        self.task.await.expect("the server ends well");
+        self.task.await.expect("the server stops without a panic");
     }
 }

@@ -1,6 +1,6 @@
-//! A small shop with one field of every type, a resource of every shape of key, and one behind a permission.
+//! A small shop: fields of each type, resources with each kind of key, and one with a permission.
 
-use super::{Database, Place, Server, Setup};
+use super::{Backend, Database, Server, Setup};
 
 pub const MANIFEST: &str = r#"
 [resource.shop.customer.fields]
@@ -91,8 +91,8 @@ CREATE INDEX plans_of_customer ON secret_plans (customer_id);
 INSERT INTO secret_plans VALUES (1, 1, 'move the moon'), (2, 3, 'paint it');
 "#;
 
-/// The shop's tables and rows as one of the databases wants them.
-pub fn script(place: Place) -> String {
+/// The script that creates the shop in PostgreSQL or SQLite.
+pub fn script(backend: Backend) -> String {
     let words: [(&str, &str, &str); 13] = [
         ("{decimal}", "numeric(12,2)", "TEXT"),
         ("{float}", "double precision", "REAL"),
@@ -109,17 +109,17 @@ pub fn script(place: Place) -> String {
         ("{list:}", "{}", "[]"),
     ];
     words.iter().fold(SCRIPT.to_owned(), |text, (word, postgres, sqlite)| {
-        text.replace(word, if place == Place::Postgres { postgres } else { sqlite })
+        text.replace(word, if backend == Backend::Postgres { postgres } else { sqlite })
     })
 }
 
 /// The shop in a fresh database.
-pub async fn database(place: Place) -> Database {
-    Database::with(place, &script(place)).await
+pub async fn database(backend: Backend) -> Database {
+    Database::with(backend, &script(backend)).await
 }
 
-/// The shop, open to everybody.
-pub async fn open(place: Place) -> (Server, Database) {
-    let database = database(place).await;
+/// A server with the shop and a fresh database.
+pub async fn open(backend: Backend) -> (Server, Database) {
+    let database = database(backend).await;
     (Setup::new(MANIFEST).serve(&database).await, database)
 }

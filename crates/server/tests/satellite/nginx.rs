@@ -1,4 +1,4 @@
-//! `/auth/verify` behind a real nginx: `auth_request` asks it for every request to something that knows no tokens.
+//! `/auth/verify` with nginx: `auth_request` checks each request to an app without authentication.
 
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
@@ -6,18 +6,18 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::liar::{Liar, Lie};
+use crate::fake_hub::{FakeAnswer, FakeHub};
 use crate::pair::Pair;
 use crate::support::{Request, get, until};
 
-/// The configuration of the guide, with the places of a test put in.
-fn configuration(folder: &str, listen: SocketAddr, satellite: SocketAddr, behind: SocketAddr) -> String {
+/// The configuration of the guide, with the ports of a test.
+fn configuration(folder: &str, listen: SocketAddr, satellite: SocketAddr, app: SocketAddr) -> String {
     let guide = include_str!("../../../../docs/guide/satellite.md");
     let block = guide.split("```nginx\n").nth(1).and_then(|text| text.split("```").next()).expect("a configuration in the guide");
     let server = block
         .replace("listen 443 ssl;", &format!("listen {listen};"))
         .replace("http://127.0.0.1:4001", &format!("http://{satellite}"))
-        .replace("http://127.0.0.1:9000", &format!("http://{behind}"));
+        .replace("http://127.0.0.1:9000", &format!("http://{app}"));
     let own: String = server
         .lines()
         .filter(|line| !line.trim_start().starts_with("ssl_") && !line.contains("server_name"))
@@ -36,12 +36,12 @@ struct Nginx {
 }
 
 impl Nginx {
-    async fn start(satellite: SocketAddr, behind: SocketAddr) -> Self {
+    async fn start(satellite: SocketAddr, app: SocketAddr) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().to_str().unwrap();
         let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
-        std::fs::write(folder.path().join("nginx.conf"), configuration(place, address, satellite, behind)).unwrap();
-        // The workers of an nginx that root starts belong to somebody else.
+        std::fs::write(folder.path().join("nginx.conf"), configuration(place, address, satellite, app)).unwrap();
+        // If root starts nginx, its workers run as another user.
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         let program = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| std::path::Path::new(path).exists());
         let program = program.expect("nginx is not installed: run ./scripts/test, which installs it");
@@ -58,48 +58,47 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Asked to end, it ends its workers as well; killed, it would leave them.
+        // SIGTERM ends the workers too; SIGKILL would leave them.
         _ = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
         _ = self.child.wait();
     }
 }
 
-fn with(request: Request, token: &Value) -> Request {
+fn with_token(request: Request, token: &Value) -> Request {
     request.header("authorization", &format!("Bearer {}", token.as_str().unwrap()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nginx_lets_through_whom_the_satellite_knows_and_says_who_it_is() {
+async fn nginx_forwards_authenticated_requests_with_account_headers() {
     // contract I32.2, attack 46
     let pair = Pair::start().await;
-    let behind = Liar::start().await;
-    behind.says("/reports", Lie::text(200, "the report"));
-    let nginx = Nginx::start(pair.satellite.address, behind.address).await;
+    let app = FakeHub::start().await;
+    app.set_answer("/reports", FakeAnswer::text(200, "the report"));
+    let nginx = Nginx::start(pair.satellite.address, app.address).await;
     let tokens = pair.login().await;
     let token = &tokens["access_token"];
 
-    let nobody = get("/reports").send(nginx.address).await;
-    assert_eq!((nobody.status(), nobody.header("www-authenticate")), (401, Some("Bearer")));
+    let anonymous = get("/reports").send(nginx.address).await;
+    assert_eq!((anonymous.status(), anonymous.header("www-authenticate")), (401, Some("Bearer")));
     let bad = get("/reports").header("authorization", "Bearer x.y.z").send(nginx.address).await;
     assert_eq!((bad.status(), bad.header("www-authenticate")), (401, Some("Bearer error=\"invalid_token\"")));
-    assert_eq!(behind.asked("/reports"), 0);
+    assert_eq!(app.requests_to("/reports"), 0);
 
-    // Whoever says who they are in a header of their own is not believed, and a body goes where it should.
-    let good = with(Request::new("POST", "/reports").body("x=1"), token).header("x-account-id", "somebody-else");
+    // nginx replaces account headers of the client, and forwards the body.
+    let good = with_token(Request::new("POST", "/reports").body("x=1"), token).header("x-account-id", "somebody-else");
     let good = good.header("x-account-tenants", "all").send(nginx.address).await;
     assert_eq!((good.status(), good.text().as_str()), (200, "the report"));
-    let heard = behind.heard("/reports");
-    assert!(heard.contains(&format!("x-account-id: {}", pair.hub.account)) && heard.contains("x-account-username: ada"), "{heard}");
-    assert!(!heard.contains("somebody-else") && !heard.contains("x-account-tenants: all"), "{heard}");
+    let request = app.last_request_to("/reports");
+    assert!(request.contains(&format!("x-account-id: {}", pair.hub.account)) && request.contains("x-account-username: ada"), "{request}");
+    assert!(!request.contains("somebody-else") && !request.contains("x-account-tenants: all"), "{request}");
 
-    // The permission that the configuration names is missing.
+    // Bob lacks the permission in the configuration.
     pair.hub.add_account("bob", &[]).await;
-    let form = [("grant_type", "password"), ("username", "bob"), ("password", crate::stage::PASSWORD)];
-    let bob = pair.hub.token(&form).await.good();
-    assert_eq!(with(get("/reports"), &bob["access_token"]).send(nginx.address).await.status(), 403);
-    // While the hub is away nobody is refused for it: the proxy says that something behind it is missing.
-    pair.cable.set(crate::support::proxy::Cable::Cut);
+    let bob = pair.hub.tokens_of("bob").await;
+    assert_eq!(with_token(get("/reports"), &bob["access_token"]).send(nginx.address).await.status(), 403);
+    // nginx answers 500 if the satellite answers 503.
+    pair.proxy.set(crate::support::proxy::ProxyMode::Disconnect);
     let fresh = pair.hub.tokens().await;
-    assert_eq!(with(get("/reports"), &fresh["access_token"]).send(nginx.address).await.status(), 500);
-    assert_eq!(with(get("/reports"), token).send(nginx.address).await.status(), 200);
+    assert_eq!(with_token(get("/reports"), &fresh["access_token"]).send(nginx.address).await.status(), 500);
+    assert_eq!(with_token(get("/reports"), token).send(nginx.address).await.status(), 200);
 }

@@ -1,24 +1,24 @@
-//! GraphQL documents that are cheap to send and dear to validate.
+//! GraphQL documents that are cheap to send and expensive to validate.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, Setup, get, post};
+use crate::support::{Backend, Setup, get, post};
 use crate::{MANIFEST, database};
 
-/// Eight hundred and fifty operations that spread one wide fragment: each passes the limits of one operation.
-fn wide() -> String {
+/// 850 operations that spread one wide fragment. Each is within the limits of one operation.
+fn wide_document() -> String {
     let fragment = format!("fragment f on ShopItem {{ {} }}", "id ".repeat(1_900));
     (0..850).fold(fragment, |text, index| format!("{text} query q{index}{{shopFindItem{{...f}}}}"))
 }
 
 // attack 56, contract G3.6, contract E9.11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_operations_of_one_document_cost_no_more_than_one() {
-    let database = database(Place::Sqlite).await;
+async fn a_document_with_many_operations_does_not_block_the_server() {
+    let database = database(Backend::Sqlite).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
-    let document = wide();
+    let document = wide_document();
     assert!(document.len() < 64 * 1024, "{}", document.len());
     let batch: Vec<Value> = (0..10).map(|_| json!({ "query": document, "operationName": "q7" })).collect();
     let batch = Value::Array(batch).to_string();
@@ -44,11 +44,11 @@ async fn many_operations_of_one_document_cost_no_more_than_one() {
 
 // attack 56, contract E9.11
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_that_are_validated_keep_nobody_from_an_answer() {
-    let database = database(Place::Sqlite).await;
+async fn validation_of_many_documents_does_not_delay_other_requests() {
+    let database = database(Backend::Sqlite).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     let address = server.address;
-    // Each is new to the server, is as wide as one may be, and has twenty faults and more.
+    // Each document is new, has the maximum width, and has more than twenty faults.
     let document = |number: usize| format!("query q{number} {{ shopFindItem {{ {} }} }}", "no no1 no2 id ".repeat(490));
     let attacks: Vec<_> = (0..64)
         .map(|number| {
@@ -70,16 +70,16 @@ async fn documents_that_are_validated_keep_nobody_from_an_answer() {
 
 // contract G3.6
 #[tokio::test]
-async fn an_operation_that_is_not_asked_for_is_not_validated() {
-    let database = database(Place::Sqlite).await;
+async fn only_the_requested_operation_of_a_document_is_validated() {
+    let database = database(Backend::Sqlite).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     let document =
         "query Good { shopFindItem { ...f } } query Bad { nothing { ...g } } fragment f on ShopItem { id } fragment g on Nothing { x }";
     for _ in 0..2 {
-        let asked = |name: &str| json!({ "query": document, "operationName": name }).to_string();
-        let good = server.post("/graphql", asked("Good")).await.good();
+        let request_body = |name: &str| json!({ "query": document, "operationName": name }).to_string();
+        let good = server.post("/graphql", request_body("Good")).await.good();
         assert_eq!(good["data"]["shopFindItem"]["id"], 1);
-        let bad = server.post("/graphql", asked("Bad")).await.json();
+        let bad = server.post("/graphql", request_body("Bad")).await.json();
         assert_eq!(bad["errors"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{bad}");
         let neither = server.post("/graphql", json!({ "query": document }).to_string()).await.json();
         assert_eq!(neither["errors"][0]["extensions"]["code"], "OPERATION_RESOLUTION_FAILURE", "{neither}");

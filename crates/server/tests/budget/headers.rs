@@ -1,12 +1,12 @@
-//! What every answer says to caches, and which bodies are not read.
+//! Headers about caches and encodings.
 
-use crate::support::{Place, Request, Setup, get, post};
+use crate::support::{Backend, Request, Setup, get, post};
 use crate::{ALL, LIST, MANIFEST, ONE, database};
 
 // contract E9.9
 #[tokio::test]
-async fn no_cache_hands_an_answer_to_another_caller() {
-    let database = database(Place::Sqlite).await;
+async fn each_answer_forbids_sharing_it_between_callers() {
+    let database = database(Backend::Sqlite).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     for request in [
         get("/health"),
@@ -34,8 +34,8 @@ async fn no_cache_hands_an_answer_to_another_caller() {
 
 // contract E9.8
 #[tokio::test]
-async fn a_compressed_body_is_refused_by_its_encoding() {
-    let database = database(Place::Sqlite).await;
+async fn a_compressed_body_is_415() {
+    let database = database(Backend::Sqlite).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     for path in [LIST, "/graphql"] {
         let request = post(path, [0x1f, 0x8b, 8, 0]).header("content-encoding", "gzip");

@@ -1,11 +1,11 @@
-//! Time limits: statements that run too long, clients that go away, pools that are empty.
+//! Timeouts of statements, cancellation by disconnected clients, and exhausted pools.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::http::Wire;
-use crate::support::{Database, PLACES, Place, Server, Setup, post, until};
+use crate::support::http::Connection;
+use crate::support::{BACKENDS, Backend, Database, Server, Setup, post, until};
 
 const MANIFEST: &str = r#"
 [resource.shop.nap.fields]
@@ -23,49 +23,49 @@ const LONG: &str = "[resource.shop.text.fields]\nid = { type = \"int\", key = tr
 
 // contract E2.7, trap 20, trap 11
 #[tokio::test]
-async fn one_row_that_takes_too_long_is_cancelled_too() {
-    for place in PLACES {
-        // PostgreSQL looks up from a comparison at its end, which is soon enough for one, and we do not wait for it.
-        let (body, words, comparisons) = match place {
-            Place::Postgres => ("repeat('a', 100000)", "text[]", 1),
-            Place::Sqlite => ("replace(hex(zeroblob(50000)), '0', 'a')", "text", 12),
+async fn the_statement_timeout_also_interrupts_a_single_row() {
+    for backend in BACKENDS {
+        // PostgreSQL checks for a cancel only after a comparison, so one comparison is enough there.
+        let (body, words, comparisons) = match backend {
+            Backend::Postgres => ("repeat('a', 100000)", "text[]", 1),
+            Backend::Sqlite => ("replace(hex(zeroblob(50000)), '0', 'a')", "text", 12),
         };
         let script = format!(
             "CREATE TABLE texts (id integer PRIMARY KEY, body text, words {words}); INSERT INTO texts (id, body) VALUES (1, {body}), (2, {body});"
         );
-        let database = Database::with(place, &script).await;
+        let database = Database::with(backend, &script).await;
         let mut setup = Setup::new(LONG).pool(1);
         setup.database.timeout = Duration::from_millis(200);
         let server = setup.serve(&database).await;
-        // Every place of the text is compared with nearly all of the pattern.
+        // Each position of the string is compared with nearly the whole pattern.
         let pattern = format!("%{}b", "a".repeat(50_000));
-        let asked = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); comparisons]}}}).to_string();
+        let request_body = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); comparisons]}}}).to_string();
         let started = Instant::now();
-        server.post("/api/shop/texts/list", asked).await.problem(504);
-        assert!(started.elapsed() < Duration::from_secs(15), "{place:?} {:?}", started.elapsed());
-        // The connection, the only one, is free again.
+        server.post("/api/shop/texts/list", request_body).await.problem(504);
+        assert!(started.elapsed() < Duration::from_secs(15), "{backend:?} {:?}", started.elapsed());
+        // The only connection is free again.
         let first = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
         until("the connection is free", async || server.post("/api/shop/texts/list", first).await.status() == 200).await;
-        if place == Place::Postgres {
-            until("the statement is over", async || database.sessions("state <> 'idle'").await == 0).await;
+        if backend == Backend::Postgres {
+            until("the statement ends", async || database.sessions("state <> 'idle'").await == 0).await;
         }
     }
 }
 
 /// A view that takes minutes to read, and a table of thirty megabytes.
-async fn database(place: Place) -> Database {
-    let nap = match place {
-        Place::Postgres => "CREATE VIEW naps AS SELECT n AS id FROM generate_series(1, 3::bigint) n WHERE pg_sleep(60) IS NOT NULL",
-        Place::Sqlite => {
+async fn database(backend: Backend) -> Database {
+    let nap = match backend {
+        Backend::Postgres => "CREATE VIEW naps AS SELECT n AS id FROM generate_series(1, 3::bigint) n WHERE pg_sleep(60) IS NOT NULL",
+        Backend::Sqlite => {
             "CREATE VIEW naps AS WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers) SELECT n AS id FROM numbers WHERE n < 0"
         }
     };
-    let text = if place == Place::Postgres { "repeat('x', 1000)" } else { "hex(zeroblob(500))" };
+    let text = if backend == Backend::Postgres { "repeat('x', 1000)" } else { "hex(zeroblob(500))" };
     let script = format!(
         "{nap}; CREATE TABLE rows (id integer PRIMARY KEY, label text); \
          INSERT INTO rows WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 30000) SELECT n, {text} FROM numbers;"
     );
-    Database::with(place, &script).await
+    Database::with(backend, &script).await
 }
 
 const NAPS: [(&str, &str); 4] = [
@@ -85,27 +85,27 @@ const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
 
 // contract E2.7, trap 20
 #[tokio::test]
-async fn a_statement_that_runs_too_long_is_cancelled_and_answers_504() {
-    for place in PLACES {
-        let database = database(place).await;
+async fn a_statement_past_its_timeout_is_cancelled_and_answers_504() {
+    for backend in BACKENDS {
+        let database = database(backend).await;
         let server = serve(&database, Duration::from_millis(200)).await;
         for (path, body) in NAPS {
             let started = Instant::now();
             let problem = server.post(path, body).await.problem(504);
-            assert_eq!(problem["code"], "TIMEOUT", "{place:?} {path} {body}");
-            assert!(started.elapsed() < Duration::from_secs(10), "{place:?} {path}");
-            if place == Place::Postgres {
+            assert_eq!(problem["code"], "TIMEOUT", "{backend:?} {path} {body}");
+            assert!(started.elapsed() < Duration::from_secs(10), "{backend:?} {path}");
+            if backend == Backend::Postgres {
                 until("the statement is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
             }
-            // The only connection there is serves again.
+            // The only connection is free again.
             until("the server answers", async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
         }
     }
 }
 
-/// Starts each statement, hangs up, and expects the only connection to be free again long before the statement would end.
-async fn hang_up(place: Place, running: impl AsyncFn(&Database, &Server) -> bool) {
-    let database = database(place).await;
+/// Starts each statement, disconnects, and checks that the only connection is free long before the statement would end.
+async fn check_disconnect(backend: Backend, running: impl AsyncFn(&Database, &Server) -> bool) {
+    let database = database(backend).await;
     let server = serve(&database, Duration::from_secs(60)).await;
     for (path, body) in NAPS {
         let wire = post(path, body).start(server.address).await;
@@ -114,7 +114,7 @@ async fn hang_up(place: Place, running: impl AsyncFn(&Database, &Server) -> bool
         let free = format!("the connection is free after {path} {body}");
         let waited = until(&free, async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
         assert!(waited < Duration::from_secs(10), "{path} {body}: {waited:?}");
-        if place == Place::Postgres {
+        if backend == Backend::Postgres {
             until("the statement is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
         }
     }
@@ -122,16 +122,16 @@ async fn hang_up(place: Place, running: impl AsyncFn(&Database, &Server) -> bool
 
 // contract E4.4, trap 20
 #[tokio::test]
-async fn a_client_that_goes_away_takes_its_statement_with_it_on_postgres() {
-    hang_up(Place::Postgres, async |database, _| database.sessions("state = 'active' AND query LIKE '%naps%'").await == 1).await;
+async fn a_disconnected_client_cancels_its_statement_on_postgres() {
+    check_disconnect(Backend::Postgres, async |database, _| database.sessions("state = 'active' AND query LIKE '%naps%'").await == 1).await;
 }
 
 // contract E4.4, trap 20
 #[tokio::test]
-async fn a_client_that_goes_away_takes_the_total_of_its_page_with_it() {
-    // More rows than are answered in one piece, the first ones at once.
+async fn a_disconnected_client_cancels_the_total_of_its_page() {
+    // More rows than one chunk; only the total is slow.
     let script = "CREATE VIEW dozes AS SELECT n AS id FROM generate_series(1, 3000::bigint) n WHERE n < 2000 OR pg_sleep(60) IS NOT NULL";
-    let database = Database::with(Place::Postgres, script).await;
+    let database = Database::with(Backend::Postgres, script).await;
     let mut setup = Setup::new("[resource.shop.doze.fields]\nid = { type = \"bigint\", key = true }\n").pool(1);
     setup.database.timeout = Duration::from_secs(60);
     let server = setup.serve(&database).await;
@@ -139,15 +139,15 @@ async fn a_client_that_goes_away_takes_the_total_of_its_page_with_it() {
     until("the total is counted", async || database.sessions("state = 'active' AND query LIKE '%count(*) FROM \"dozes\"%'").await == 1)
         .await;
     drop(wire);
-    let waited = until("it is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
+    let waited = until("the total is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
     assert!(waited < Duration::from_secs(10), "{waited:?}");
 }
 
 // contract E4.4, trap 20
 #[tokio::test]
-async fn a_client_that_goes_away_takes_its_statement_with_it_on_sqlite() {
-    // The only connection is taken when nobody else gets one.
-    hang_up(Place::Sqlite, async |_, server| {
+async fn a_disconnected_client_cancels_its_statement_on_sqlite() {
+    // The statement runs if another request gets no connection.
+    check_disconnect(Backend::Sqlite, async |_, server| {
         tokio::time::timeout(Duration::from_millis(300), server.post("/api/shop/rows/list", ONE)).await.is_err()
     })
     .await;
@@ -155,35 +155,34 @@ async fn a_client_that_goes_away_takes_its_statement_with_it_on_sqlite() {
 
 // contract E5.5
 #[tokio::test]
-async fn a_request_whose_client_goes_away_is_in_flight_no_more() {
-    let database = database(Place::Sqlite).await;
+async fn a_disconnected_client_does_not_count_as_in_flight() {
+    let database = database(Backend::Sqlite).await;
     let server = serve(&database, Duration::from_secs(60)).await;
     let in_flight = |count: u32| server.metrics.text().contains(&format!("peristyle_requests_in_flight {count}\n"));
     let wire = post(NAPS[1].0, NAPS[1].1).start(server.address).await;
     until("the request is in flight", async || in_flight(1)).await;
     drop(wire);
-    until("it no longer is", async || in_flight(0)).await;
+    until("the request is no longer in flight", async || in_flight(0)).await;
 }
 
 // contract E2.6
 #[tokio::test]
 async fn a_pool_without_a_free_connection_is_503_with_retry_after() {
-    for place in PLACES {
-        let database = database(place).await;
+    for backend in BACKENDS {
+        let database = database(backend).await;
         let server = serve(&database, Duration::from_millis(500)).await;
-        // A reader that does not read holds the only connection.
-        let mut holder = Wire::narrow(server.address).await;
+        // A client that does not read its answer holds the only connection.
+        let mut holder = Connection::with_small_buffer(server.address).await;
         holder.request(&post("/api/shop/rows/list", "{}")).await;
-        assert_eq!(holder.head().await.expect("a head").status, 200, "{place:?}");
+        assert_eq!(holder.head().await.expect("a head").status, 200, "{backend:?}");
         for (path, body) in
             [("/api/shop/rows/list", ONE), ("/api/shop/rows/list", "{}"), ("/api/shop/rows/paginate", ONE), ("/api/shop/rows/find/1", "")]
         {
             let answer = server.post(path, body).await;
-            assert_eq!(answer.problem(503)["code"], "OVERLOADED", "{place:?} {path}");
-            assert!(answer.header("retry-after").is_some(), "{place:?}");
+            assert_eq!(answer.problem(503)["code"], "OVERLOADED", "{backend:?} {path}");
+            assert!(answer.header("retry-after").is_some(), "{backend:?}");
         }
         assert_eq!(server.get("/health").await.status(), 200);
-        // The database answers, it is only busy: the server is not to be taken out of service for that.
         drop(holder);
         until("the connection is free", async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
     }

@@ -1,4 +1,4 @@
-//! Prepared statements: few, forgotten in time, renewed when a table changes, or none at all.
+//! Prepared statements: their number, their renewal after a change of a table, and `prepare` off.
 
 use serde_json::{Value, json};
 use store::Prepare;
@@ -6,7 +6,7 @@ use store::Prepare;
 use crate::support::{Server, Setup};
 use crate::{MANIFEST, database};
 
-/// The server's own session shows its prepared statements as rows.
+/// A resource with the prepared statements of the session.
 const PREPARED: &str = "\n[resource.shop.statement]\ntable = \"prepared\"\n[resource.shop.statement.fields]\nname = \"text\"\n";
 const VIEW: &str = "CREATE VIEW prepared AS SELECT name FROM pg_prepared_statements";
 
@@ -37,7 +37,7 @@ async fn every_operation(server: &Server, when: &str) {
 
 // contract B1.6
 #[tokio::test]
-async fn with_prepare_off_everything_works_and_nothing_is_prepared() {
+async fn with_prepare_off_all_operations_work_without_prepared_statements() {
     let database = database().await;
     database.execute(VIEW).await;
     let mut setup = Setup::new(&format!("{MANIFEST}{PREPARED}")).pool(1);
@@ -49,27 +49,27 @@ async fn with_prepare_off_everything_works_and_nothing_is_prepared() {
     assert_eq!(prepared(&server).await, 0);
     let server = Setup::new(&format!("{MANIFEST}{PREPARED}")).pool(1).serve(&database).await;
     every_operation(&server, "at first").await;
-    assert!(prepared(&server).await > 3, "with prepare on they are kept");
+    assert!(prepared(&server).await > 3, "with prepare on, statements are kept");
 }
 
 // contract Q14.5
 #[tokio::test]
-async fn a_statement_of_great_length_is_answered_and_not_kept() {
+async fn a_long_statement_is_not_kept_as_a_prepared_statement() {
     let database = database().await;
     database.execute(VIEW).await;
     let server = Setup::new(&format!("{MANIFEST}{PREPARED}")).pool(1).serve(&database).await;
-    // Asked before, so that it is among what it shows from here on.
+    // The first call prepares the statement that counts.
     prepared(&server).await;
     let before = prepared(&server).await;
     let leaves: Vec<Value> = (0..800).map(|number| json!({"id": {"eq": number + 1}})).collect();
     let long = json!({"or": leaves});
-    let asked = [
+    let requests = [
         ("list", json!({"query": {"where": long, "limit": 1000}})),
         ("list", json!({"query": {"where": long}})),
         ("list", json!({"query": {"where": {"id": {"lte": 800}}, "relations": {"parts": {"where": {"or": leaves}}}}})),
         ("list", json!({"query": {"where": {"id": {"lte": 800}}, "relations": {"parts": {"where": {"or": leaves}}}, "limit": 1000}})),
     ];
-    for (operation, body) in asked {
+    for (operation, body) in requests {
         for _ in 0..2 {
             let rows = server.post(&format!("/api/shop/items/{operation}"), body.to_string()).await.good();
             assert_eq!(rows.as_array().map(Vec::len), Some(800), "{operation}");
@@ -80,7 +80,7 @@ async fn a_statement_of_great_length_is_answered_and_not_kept() {
         assert_eq!((&page["total"], &page["count"]), (&json!(800), &json!(2)));
     }
     let after = prepared(&server).await;
-    // The short level above the long ones, once.
+    // Only the short statement of the root level is kept.
     assert_eq!(after, before + 1);
 }
 
@@ -109,7 +109,7 @@ async fn a_thousand_shapes_leave_at_most_256_prepared_statements() {
     }
     let count = prepared(&server).await;
     assert!((200..=256).contains(&count), "{count}");
-    // One text per shape: other values and longer lists prepare nothing.
+    // Other values and longer lists have the same SQL text.
     for length in 1..40 {
         let ids: Vec<i32> = (0..length).collect();
         server.post("/api/shop/items/list", json!({"query": {"where": {"id": {"in": ids}}, "limit": 1}}).to_string()).await.good();
@@ -117,14 +117,14 @@ async fn a_thousand_shapes_leave_at_most_256_prepared_statements() {
     assert!(prepared(&server).await <= 256);
 }
 
-/// How often each of the session's statements ran.
+/// A resource with the number of executions of each prepared statement.
 const RUNS: &str = "\n[resource.shop.run]\ntable = \"runs\"\n[resource.shop.run.fields]\ntext = \"text\"\ntimes = \"int\"\n";
 const RUNS_VIEW: &str =
     "CREATE VIEW runs AS SELECT statement AS text, (generic_plans + custom_plans)::integer AS times FROM pg_prepared_statements";
 
 // contract E1.2
 #[tokio::test]
-async fn a_total_is_sent_along_only_where_the_last_page_did_not_tell_it() {
+async fn a_total_is_counted_only_if_the_page_does_not_imply_it() {
     let database = database().await;
     database.execute(RUNS_VIEW).await;
     let server = Setup::new(&format!("{MANIFEST}{RUNS}")).pool(1).serve(&database).await;
@@ -138,22 +138,22 @@ async fn a_total_is_sent_along_only_where_the_last_page_did_not_tell_it() {
         let runs = server.post("/api/shop/runs/list", body).await.good();
         runs.as_array().expect("rows").iter().map(|run| run["times"].as_i64().expect("a number")).sum::<i64>()
     };
-    // A page that is not full tells the total.
+    // A page that is not full implies the total.
     assert_eq!((page(10, 0).await, counted().await), ((7, 7), 0));
     assert_eq!((page(10, 3).await, counted().await), ((7, 4), 0));
-    // A full one does not, and lets the next total be asked with its page, which may turn out to be short.
+    // A full page does not. The next page then sends its total along, even if it turns out to be short.
     assert_eq!((page(5, 0).await, counted().await), ((7, 5), 1));
     assert_eq!((page(5, 1).await, counted().await), ((7, 5), 2));
     assert_eq!((page(5, 5).await, counted().await), ((7, 2), 3));
     assert_eq!((page(5, 5).await, counted().await), ((7, 2), 3));
-    // Nothing at all tells nothing.
+    // An empty page after an offset implies nothing.
     assert_eq!((page(5, 50).await, counted().await), ((7, 0), 4));
     assert_eq!((page(5, 50).await, counted().await), ((7, 0), 5));
 }
 
 // contract Q14.3
 #[tokio::test]
-async fn a_table_that_changes_under_a_prepared_statement_does_not_break_it() {
+async fn a_prepared_statement_survives_a_change_of_its_table() {
     let database = database().await;
     let server = Setup::new(MANIFEST).pool(1).serve(&database).await;
     every_operation(&server, "at first").await;
@@ -173,10 +173,10 @@ async fn a_table_that_changes_under_a_prepared_statement_does_not_break_it() {
 
 // contract Q13.3, trap 10
 #[tokio::test]
-async fn the_session_s_time_zone_does_not_matter() {
+async fn the_time_zone_of_the_database_session_does_not_affect_answers() {
     let database = database().await;
     let server = Setup::new(MANIFEST).serve(&database).await;
-    // The cluster itself runs in Asia/Kathmandu.
+    // The cluster runs in Asia/Kathmandu.
     for zone in ["Asia/Kathmandu", "America/St_Johns", "UTC"] {
         database.execute(&format!("ALTER DATABASE {} SET timezone = '{zone}'", database.name())).await;
         let fresh = Setup::new(MANIFEST).serve(&database).await;

@@ -1,4 +1,4 @@
-//! A hub to play stories on: one account, one client, and a browser's and a client's moves.
+//! A hub with one account and one client, and the requests of a browser and of a client.
 
 #![allow(unreachable_pub)]
 
@@ -15,8 +15,9 @@ use identity::form;
 use identity::keys::{KeyLength, PrivateKey};
 use identity::lifetime::Lifetimes;
 use identity::password::{Password, PasswordHash};
+use identity::password_link::{LinkPurpose, LinkRecord};
 use identity::pkce::Verifier;
-use identity::secret_token::ClientSecret;
+use identity::secret_token::{ClientSecret, LinkToken};
 use identity::timestamp::Timestamp;
 use peristyle::random;
 use serde_json::Value;
@@ -25,7 +26,7 @@ use store::hub_records::Records;
 use store::hub_records::roles::RoleRecord;
 use uuid::Uuid;
 
-use crate::support::{Database, Place, Request, Response, Server, Setup};
+use crate::support::{Backend, Database, Request, Response, Server, Setup};
 
 pub const ISSUER: &str = "http://hub.test";
 pub const REDIRECT: &str = "https://shop.test/callback";
@@ -35,17 +36,17 @@ pub const CLIENT: &str = "shop";
 const MANIFEST: &str = "[resource.shop.note]\npermission = \"shop.note.get\"\n[resource.shop.note.fields]\nid = { type = \"int\", key = true }\n[resource.shop.open]\ntable = \"notes\"\n[resource.shop.open.fields]\nid = { type = \"int\", key = true }\n";
 const SCRIPT: &str = "CREATE TABLE notes (id integer PRIMARY KEY); INSERT INTO notes VALUES (1);";
 
-pub struct Stage {
+pub struct TestHub {
     pub server: Server,
     pub records: Records,
     pub secret: String,
     pub account: Uuid,
-    /// Held until the story ends; only some stories ask it.
+    /// Dropped at the end of the test; only some tests read it.
     #[allow(dead_code)]
     pub database: Database,
 }
 
-/// One key for all stories: making one takes a while.
+/// One key for all tests, because generating a key is slow.
 pub fn key_file() -> PathBuf {
     static KEY: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let (_, path) = KEY.get_or_init(|| {
@@ -57,7 +58,11 @@ pub fn key_file() -> PathBuf {
     path.clone()
 }
 
-/// A token over any header and claims, signed with the hub's own key by somebody else's hand.
+pub fn private_key() -> PrivateKey {
+    PrivateKey::from_pem(&std::fs::read_to_string(key_file()).unwrap()).unwrap()
+}
+
+/// A token with any header and claims, signed by openssl with the key of the hub.
 pub fn signed(header: &str, claims: &str) -> String {
     let text = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
     let mut command = std::process::Command::new("openssl");
@@ -68,32 +73,32 @@ pub fn signed(header: &str, claims: &str) -> String {
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
-/// Everybody has the same password, hashed once: that takes a while too.
+/// One password hash for all accounts, because hashing is slow.
 fn hash() -> &'static PasswordHash {
     static HASH: OnceLock<PasswordHash> = OnceLock::new();
     HASH.get_or_init(|| PasswordHash::make(&Password::presented(PASSWORD).unwrap(), [7; 16]).unwrap())
 }
 
 pub fn now() -> Timestamp {
-    #[expect(clippy::disallowed_methods, reason = "rows of a test are of today")]
+    #[expect(clippy::disallowed_methods, reason = "rows of a test have the current time")]
     let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap();
     Timestamp::from_unix(since.as_secs() as i64)
 }
 
-impl Stage {
-    pub async fn start(place: Place) -> Self {
-        Stage::with(place, &setup()).await
+impl TestHub {
+    pub async fn start(backend: Backend) -> Self {
+        TestHub::with(backend, &setup()).await
     }
 
-    pub async fn with(place: Place, setup: &Setup) -> Self {
-        let database = Database::with(place, SCRIPT).await;
+    pub async fn with(backend: Backend, setup: &Setup) -> Self {
+        let database = Database::with(backend, SCRIPT).await;
         let server = setup.serve(&database).await;
         let settings = DatabaseSettings { pool: 4, ..DatabaseSettings::default() };
         let records = Records::of(&store::Database::open(&database.url, &settings).unwrap()).unwrap();
-        let mut stage = Stage { server, records, secret: String::new(), account: Uuid::nil(), database };
-        stage.account = stage.add_account("ada", &["shop.note.get"]).await;
-        stage.secret = stage.add_client(CLIENT, &GrantType::ALL, None).await;
-        stage
+        let mut hub = TestHub { server, records, secret: String::new(), account: Uuid::nil(), database };
+        hub.account = hub.add_account("ada", &["shop.note.get"]).await;
+        hub.secret = hub.add_client(CLIENT, &GrantType::ALL, None).await;
+        hub
     }
 
     pub async fn add_account(&self, name: &str, permissions: &[&str]) -> Uuid {
@@ -162,20 +167,20 @@ impl Stage {
         posted("/token", pairs).header("authorization", &basic(CLIENT, &self.secret))
     }
 
-    /// Makes the failures of just now delay for longer than any machine is slow; they must have been counted.
-    pub async fn delay_for_long(&self) {
+    /// Lengthens the delays of recorded failures, so that they last on a slow machine. Fails if no failures are recorded.
+    pub async fn lengthen_delays(&self) {
         let more = "UPDATE peristyle.failure SET count = count + 20 WHERE count >= 5 RETURNING key";
         assert!(!self.records.run(more, &[]).await.unwrap().is_empty());
     }
 
-    /// Signs in at the page; gives the cookie.
+    /// Signs in on the page; returns the cookie.
     pub async fn sign_in(&self) -> String {
         let answer = self.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD), ("continue", "/")])).await;
         assert_eq!(answer.status(), 303, "{}", answer.text());
         cookie(&answer)
     }
 
-    /// A code for a verifier, through a session.
+    /// Signs in and gets a code for this verifier.
     pub async fn code(&self, verifier: &Verifier, scope: &str) -> String {
         let cookie = self.sign_in().await;
         let answer =
@@ -188,9 +193,23 @@ impl Stage {
         self.token(&redemption(code, verifier)).await
     }
 
-    /// Tokens by the password grant.
+    /// Tokens of the account ada by the password grant.
     pub async fn tokens(&self) -> Value {
-        self.token(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD), ("scope", "openid profile")]).await.good()
+        self.tokens_of("ada").await
+    }
+
+    pub async fn tokens_of(&self, username: &str) -> Value {
+        self.token(&[&password_form(username)[..], &[("scope", "openid profile")]].concat()).await.good()
+    }
+
+    /// Stores a one-time link for the password of ada.
+    pub async fn add_password_link(&self) -> LinkToken {
+        let token = LinkToken::from_random([3; 32]);
+        let link = LinkRecord::make(&token, self.account, LinkPurpose::Reset, now());
+        let mut transaction = self.records.begin().await.unwrap();
+        store::hub_records::password_links::insert(&mut transaction, &link, now()).await.unwrap();
+        transaction.commit().await.unwrap();
+        token
     }
 }
 
@@ -214,11 +233,19 @@ pub fn redemption<'a>(code: &'a str, verifier: &'a Verifier) -> [(&'a str, &'a s
     [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", REDIRECT), ("code_verifier", verifier.expose())]
 }
 
+pub fn refresh_form(tokens: &Value) -> [(&str, &str); 2] {
+    [("grant_type", "refresh_token"), ("refresh_token", tokens["refresh_token"].as_str().unwrap())]
+}
+
+pub fn password_form(username: &str) -> [(&str, &str); 3] {
+    [("grant_type", "password"), ("username", username), ("password", PASSWORD)]
+}
+
 pub fn verifier() -> Verifier {
     Verifier::from_random([9; 32])
 }
 
-/// An address of the authorize endpoint, with members added or replaced; an empty one is left out.
+/// A URL of the authorize endpoint, with parameters added or replaced; an empty value removes one.
 pub fn authorize(verifier: &Verifier, more: &[(&str, &str)]) -> String {
     let challenge = verifier.challenge();
     let mut pairs = vec![
@@ -255,20 +282,20 @@ pub fn cookie(answer: &Response) -> String {
     answer.header("set-cookie").expect("a cookie").split(';').next().unwrap().to_owned()
 }
 
-/// A parameter of an address.
-pub fn parameter(address: &str, name: &str) -> String {
-    let query = address.split_once('?').expect("a query").1;
+/// A parameter in the query of a URL.
+pub fn parameter(url: &str, name: &str) -> String {
+    let query = url.split_once('?').expect("a query").1;
     let pairs = form::pairs(query).unwrap();
-    pairs.into_iter().find(|(other, _)| other == name).unwrap_or_else(|| panic!("{name} in {address}")).1
+    pairs.into_iter().find(|(other, _)| other == name).unwrap_or_else(|| panic!("{name} in {url}")).1
 }
 
-/// A part of a token, read without belief.
+/// Decodes a part of a token without verification.
 pub fn part(token: &Value, index: usize) -> Value {
     let text = token.as_str().unwrap().split('.').nth(index).unwrap();
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap()
 }
 
-/// The error of an OAuth answer, its form checked.
+/// The error code of an OAuth answer; checks its shape.
 pub fn error(answer: &Response, status: u16) -> String {
     assert_eq!(answer.status(), status, "{}", answer.text());
     assert_eq!(answer.header("cache-control"), Some("no-store"), "{}", answer.text());

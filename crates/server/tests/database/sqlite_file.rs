@@ -1,10 +1,10 @@
-//! A SQLite file is replaced and taken away under a running server.
+//! The SQLite file of a running server is replaced or removed.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::{Database, Place, Response, Server, Setup};
+use crate::support::{Backend, Database, Response, Server, Setup};
 
 const MANIFEST: &str = "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\nlabel = \"text\"\n";
 const LIST: &str = "/api/shop/items/list";
@@ -22,18 +22,18 @@ fn path(database: &Database) -> PathBuf {
     PathBuf::from(database.url.trim_start_matches("sqlite://"))
 }
 
-/// Several at once, so that the pool holds several connections; all their answers.
-async fn asked(server: &Server) -> Vec<Value> {
+/// The answers to parallel requests, so that the pool holds several connections.
+async fn list_eight_times(server: &Server) -> Vec<Value> {
     let answers = futures_util::future::join_all((0..8).map(|_| server.post(LIST, FIRST))).await;
     answers.iter().map(Response::good).collect()
 }
 
 // contract E2.6, contract E5.1
 #[tokio::test]
-async fn a_file_that_is_replaced_or_gone_is_noticed() {
-    let (database, other) = (Database::with(Place::Sqlite, &script("old")).await, Database::with(Place::Sqlite, &script("new")).await);
+async fn a_replaced_or_missing_sqlite_file_makes_the_database_unavailable() {
+    let (database, other) = (Database::with(Backend::Sqlite, &script("old")).await, Database::with(Backend::Sqlite, &script("new")).await);
     let server = Setup::new(MANIFEST).serve(&database).await;
-    assert_eq!(asked(&server).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
+    assert_eq!(list_eight_times(&server).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
     let unavailable = async || {
         let answer = server.post(LIST, FIRST).await;
         assert_eq!(answer.problem(503)["code"], "DATABASE_UNAVAILABLE");
@@ -43,13 +43,13 @@ async fn a_file_that_is_replaced_or_gone_is_noticed() {
     let aside = path(&database).with_extension("aside");
     std::fs::rename(path(&database), &aside).unwrap();
     unavailable().await;
-    assert!(!path(&database).exists(), "none is made in its place");
-    // Another file is another database, of which nothing is read or written before the server starts again.
+    assert!(!path(&database).exists(), "the server creates no new file");
+    // The server uses another file only after a restart.
     std::fs::rename(path(&other), path(&database)).unwrap();
     unavailable().await;
     std::fs::rename(&aside, path(&database)).unwrap();
     assert_eq!(server.get("/ready").await.status(), 200);
-    assert_eq!(asked(&server).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
+    assert_eq!(list_eight_times(&server).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
     let again = Setup::new(MANIFEST).serve(&database).await;
-    assert_eq!(asked(&again).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
+    assert_eq!(list_eight_times(&again).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
 }

@@ -1,4 +1,4 @@
-//! Somebody between a satellite and its hub who writes the stream of changes; everything else is the real hub's.
+//! A relay between a satellite and its hub. A test writes the change feed; the hub answers everything else.
 
 use std::net::SocketAddr;
 
@@ -8,32 +8,31 @@ use tokio::sync::mpsc;
 
 use crate::support::DEADLINE;
 
-/// A hub whose stream somebody else writes; everything else is the real one's.
-pub(crate) struct Impostor {
+pub(crate) struct FakeFeed {
     pub(crate) address: SocketAddr,
-    /// A stream that a satellite opened: what it asked, and the wire.
-    streams: mpsc::UnboundedReceiver<(String, TcpStream)>,
+    /// The feeds that satellites opened: the head of the request, and the connection.
+    feeds: mpsc::UnboundedReceiver<(String, TcpStream)>,
 }
 
-impl Impostor {
-    pub(crate) async fn before(hub: SocketAddr) -> Self {
+impl FakeFeed {
+    pub(crate) async fn in_front_of(hub: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (opened, streams) = mpsc::unbounded_channel();
+        let (opened, feeds) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 tokio::spawn(relay(near, hub, opened.clone()));
             }
         });
-        Impostor { address, streams }
+        FakeFeed { address, feeds }
     }
 
-    /// The next stream that the satellite opens, answered; and the number after which it wants to hear.
-    pub(crate) async fn stream(&mut self) -> (TcpStream, Option<i64>) {
-        // A satellite may take its time to find out that nobody speaks.
-        let (head, mut wire) = tokio::time::timeout(2 * DEADLINE, self.streams.recv()).await.expect("in time").expect("a stream");
-        let begun = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-        wire.write_all(begun).await.unwrap();
+    /// Accepts the next feed of a satellite; returns the connection and the last event id.
+    pub(crate) async fn accept(&mut self) -> (TcpStream, Option<i64>) {
+        // A satellite reconnects only after a timeout.
+        let (head, mut wire) = tokio::time::timeout(2 * DEADLINE, self.feeds.recv()).await.expect("in time").expect("a feed");
+        let head_of_answer = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        wire.write_all(head_of_answer).await.unwrap();
         let after = head.lines().find_map(|line| line.strip_prefix("last-event-id: ")).map(|number| number.parse().unwrap());
         (wire, after)
     }
@@ -55,6 +54,6 @@ async fn relay(mut near: TcpStream, hub: SocketAddr, opened: mpsc::UnboundedSend
     _ = copy_bidirectional(&mut near, &mut far).await;
 }
 
-pub(crate) async fn tell(wire: &mut TcpStream, id: i64, event: &str, data: &str) {
+pub(crate) async fn send_event(wire: &mut TcpStream, id: i64, event: &str, data: &str) {
     wire.write_all(format!("id: {id}\nevent: {event}\ndata: {data}\n\n").as_bytes()).await.unwrap();
 }

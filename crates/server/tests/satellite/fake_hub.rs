@@ -1,4 +1,4 @@
-//! A hub that answers what a test tells it to, and counts what it is asked.
+//! A fake hub: it answers what a test sets and counts requests.
 
 #![allow(unreachable_pub)]
 
@@ -19,29 +19,29 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
-use crate::stage::{CLIENT, ISSUER, key_file, now};
+use crate::test_hub::{CLIENT, ISSUER, now, private_key};
 
 pub const KEYS: &str = "/.well-known/jwks.json";
 pub const GRAPHQL: &str = "/graphql";
 pub const TOKEN: &str = "/token";
 
-/// What it answers at an address.
+/// The answer at one path.
 #[derive(Clone)]
-pub struct Lie {
+pub struct FakeAnswer {
     pub status: u16,
     pub headers: Vec<(&'static str, String)>,
     pub body: Vec<u8>,
-    /// How long it takes to.
+    /// How long the answer takes.
     pub delay: Duration,
 }
 
-impl Lie {
+impl FakeAnswer {
     pub fn json(body: &Value) -> Self {
-        Lie::text(200, &body.to_string())
+        FakeAnswer::text(200, &body.to_string())
     }
 
     pub fn text(status: u16, body: &str) -> Self {
-        Lie { status, headers: Vec::new(), body: body.as_bytes().to_vec(), delay: Duration::ZERO }
+        FakeAnswer { status, headers: Vec::new(), body: body.as_bytes().to_vec(), delay: Duration::ZERO }
     }
 
     pub fn after(mut self, delay: Duration) -> Self {
@@ -51,68 +51,63 @@ impl Lie {
 }
 
 #[derive(Default)]
-struct Script {
-    lies: HashMap<String, Lie>,
-    asked: HashMap<String, usize>,
-    heard: HashMap<String, String>,
+struct State {
+    answers: HashMap<String, FakeAnswer>,
+    counts: HashMap<String, usize>,
+    last_requests: HashMap<String, String>,
 }
 
-/// The hub.
-pub struct Liar {
+pub struct FakeHub {
     pub address: SocketAddr,
     pub key: PrivateKey,
     pub account: Uuid,
     pub family: Uuid,
-    script: Arc<Mutex<Script>>,
+    state: Arc<Mutex<State>>,
 }
 
-pub fn private_key() -> PrivateKey {
-    PrivateKey::from_pem(&std::fs::read_to_string(key_file()).unwrap()).unwrap()
-}
-
-/// Another key than the hub's.
+/// A key that the hub does not publish.
 pub fn other_key() -> PrivateKey {
     PrivateKey::generate(KeyLength::Bits2048).unwrap()
 }
 
-impl Liar {
-    /// One that is honest so far.
+impl FakeHub {
+    /// Starts with a valid key set and a valid account.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let script = Arc::<Mutex<Script>>::default();
+        let state = Arc::<Mutex<State>>::default();
         let address = listener.local_addr().unwrap();
-        let shared = script.clone();
+        let shared = state.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(answer(stream, shared.clone()));
             }
         });
-        let liar = Liar { address, key: private_key(), account: random::uuid(), family: random::uuid(), script };
-        liar.says(KEYS, Lie::json(&liar.key_set().to_json()));
-        liar.says(GRAPHQL, Lie::json(&told(&liar.row())));
-        liar
+        let hub = FakeHub { address, key: private_key(), account: random::uuid(), family: random::uuid(), state };
+        hub.set_answer(KEYS, FakeAnswer::json(&hub.key_set().to_json()));
+        hub.set_answer(GRAPHQL, FakeAnswer::json(&account_answer(&hub.account_row())));
+        hub
     }
 
     pub fn key_set(&self) -> KeySet {
         KeySet::new(vec![self.key.public().clone()]).unwrap()
     }
 
-    pub fn says(&self, path: &str, lie: Lie) {
-        self.script.lock().unwrap().lies.insert(path.to_owned(), lie);
+    pub fn set_answer(&self, path: &str, answer: FakeAnswer) {
+        self.state.lock().unwrap().answers.insert(path.to_owned(), answer);
     }
 
-    /// How often an address was asked.
-    pub fn asked(&self, path: &str) -> usize {
-        self.script.lock().unwrap().asked.get(path).copied().unwrap_or(0)
+    /// The number of requests to a path.
+    pub fn requests_to(&self, path: &str) -> usize {
+        self.state.lock().unwrap().counts.get(path).copied().unwrap_or(0)
     }
 
-    /// The head of the last request to an address, in lower case.
-    pub fn heard(&self, path: &str) -> String {
-        self.script.lock().unwrap().heard.get(path).cloned().unwrap_or_default()
+    /// The head of the last request to a path, in lower case.
+    pub fn last_request_to(&self, path: &str) -> String {
+        self.state.lock().unwrap().last_requests.get(path).cloned().unwrap_or_default()
     }
 
-    /// The account that tokens are of.
-    pub fn row(&self) -> Value {
+    /// The account of the tokens, as GraphQL answers it.
+    pub fn account_row(&self) -> Value {
         json!({
             "id": self.account.to_string(), "type": "USER", "code": "ada", "email": "ada@example.com", "username": "ada", "isActive": true,
             "tags": [], "scopes": [], "dPermissions": { "all": ["shop.note.get"] }, "dTenants": [], "meta": {}, "roles": [], "tenants": [],
@@ -137,18 +132,18 @@ impl Liar {
         }
     }
 
-    /// A token that is good in every way.
+    /// A valid token.
     pub fn token(&self) -> Value {
         sign(&self.claims(), &self.key).unwrap().into()
     }
 }
 
-/// An account as GraphQL answers it.
-pub fn told(row: &Value) -> Value {
+/// The GraphQL answer with this account.
+pub fn account_answer(row: &Value) -> Value {
     json!({ "data": { "iamMeAccount": row } })
 }
 
-async fn answer(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
+async fn answer(mut stream: TcpStream, state: Arc<Mutex<State>>) {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     let head = loop {
@@ -169,18 +164,18 @@ async fn answer(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
         }
     }
     let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
-    let lie = {
-        let mut script = script.lock().unwrap();
-        *script.asked.entry(path.clone()).or_default() += 1;
-        script.heard.insert(path.clone(), text);
-        script.lies.get(&path).cloned().unwrap_or_else(|| Lie::text(404, "{}"))
+    let answer = {
+        let mut state = state.lock().unwrap();
+        *state.counts.entry(path.clone()).or_default() += 1;
+        state.last_requests.insert(path.clone(), text);
+        state.answers.get(&path).cloned().unwrap_or_else(|| FakeAnswer::text(404, "{}"))
     };
-    tokio::time::sleep(lie.delay).await;
-    let mut head = format!("HTTP/1.1 {} X\r\ncontent-length: {}\r\nconnection: close\r\n", lie.status, lie.body.len());
-    for (name, value) in &lie.headers {
+    tokio::time::sleep(answer.delay).await;
+    let mut head = format!("HTTP/1.1 {} X\r\ncontent-length: {}\r\nconnection: close\r\n", answer.status, answer.body.len());
+    for (name, value) in &answer.headers {
         _ = write!(head, "{name}: {value}\r\n");
     }
     head.push_str("\r\n");
     _ = stream.write_all(head.as_bytes()).await;
-    _ = stream.write_all(&lie.body).await;
+    _ = stream.write_all(&answer.body).await;
 }

@@ -1,17 +1,17 @@
-//! Reads may go to a replica, and come back when it is gone.
+//! Reads go to the read replica, and to the primary during its outage.
 
-use crate::support::proxy::{Cable, Proxy};
-use crate::support::{Database, Place, Setup};
-use crate::{MANIFEST, SCRIPT, database, port};
+use crate::support::proxy::ProxyMode;
+use crate::support::{Backend, Database, Setup};
+use crate::{MANIFEST, SCRIPT, database, proxied};
 
 // contract B1.2
 #[tokio::test]
-async fn reads_use_the_replica_and_fall_back_to_the_primary() {
+async fn reads_use_the_read_replica_and_fall_back_to_the_primary() {
     let primary = database().await;
-    let replica = Database::with(Place::Postgres, &format!("{SCRIPT} UPDATE items SET label = 'from the replica';")).await;
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let replica = Database::with(Backend::Postgres, &format!("{SCRIPT} UPDATE items SET label = 'from the replica';")).await;
+    let (proxy, dsn) = proxied(&replica).await;
     let mut setup = Setup::new(MANIFEST);
-    setup.read_url = Some(format!("postgres://postgres@{}/{}", cable.address, replica.name()));
+    setup.read_url = Some(dsn);
     let server = setup.serve(&primary).await;
     let labels = async || {
         let mut labels = Vec::new();
@@ -30,38 +30,38 @@ async fn reads_use_the_replica_and_fall_back_to_the_primary() {
         labels
     };
     assert_eq!(labels().await, ["from the replica"; 4]);
-    cable.set(Cable::Cut);
+    proxy.set(ProxyMode::Disconnect);
     assert_eq!(labels().await, ["item 1"; 4]);
-    assert_eq!(server.get("/ready").await.status(), 200, "the primary answers");
-    cable.set(Cable::Whole);
+    assert_eq!(server.get("/ready").await.status(), 200, "the primary is available");
+    proxy.set(ProxyMode::Forward);
     assert_eq!(labels().await, ["from the replica"; 4]);
-    // One that is behind and lacks a table is no reason to fail.
+    // A read replica that lags behind may lack a table.
     replica.execute("DROP TABLE parts; DROP TABLE items").await;
     assert_eq!(labels().await, ["item 1"; 4]);
 }
 
 // contract B1.2
 #[tokio::test]
-async fn a_replica_that_swallows_requests_is_left_alone_for_a_while() {
+async fn a_hanging_read_replica_is_skipped_for_a_while() {
     let (primary, replica) = (database().await, database().await);
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let (proxy, dsn) = proxied(&replica).await;
     let mut setup = Setup::new(MANIFEST);
-    setup.read_url = Some(format!("postgres://postgres@{}/{}?connect_timeout=1", cable.address, replica.name()));
+    setup.read_url = Some(format!("{dsn}?connect_timeout=1"));
     let server = setup.serve(&primary).await;
-    cable.set(Cable::Frozen);
+    proxy.set(ProxyMode::Freeze);
     let ask = async || server.post("/api/shop/items/list", r#"{"query":{"where":{"id":{"eq":1}}}}"#).await.good();
     ask().await;
     let started = std::time::Instant::now();
     for _ in 0..5 {
         ask().await;
     }
-    // Each of them would have waited a second.
+    // Without the skip, each request would wait a second.
     assert!(started.elapsed() < std::time::Duration::from_secs(4), "{:?}", started.elapsed());
 }
 
 // contract B1.1, contract B1.2
 #[tokio::test]
-async fn a_replica_s_bad_address_is_told_by_its_own_variable() {
+async fn an_invalid_dsn_of_the_read_replica_names_database_read_url() {
     let primary = database().await;
     let mut setup = Setup::new(MANIFEST);
     setup.read_url = Some("postgres://u:sesame@replica/db?sslmode=perhaps".to_owned());

@@ -1,28 +1,28 @@
-//! A hub whose database does not answer in time.
+//! Timeouts of a hub whose database does not answer.
 
 use std::time::{Duration, Instant};
 
 use store::Prepare;
 
-use crate::stage::{PASSWORD, Stage, error, setup};
-use crate::support::Place;
+use crate::support::Backend;
+use crate::test_hub::{TestHub, error, password_form, setup};
 
 // contract E2.7
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_that_waits_for_the_database_ends_in_time_behind_a_pooler_too() {
+async fn a_sign_in_that_waits_for_the_database_times_out_with_and_without_prepared_statements() {
     for prepare in [Prepare::On, Prepare::Off] {
         let mut setup = setup();
         setup.database.timeout = Duration::from_millis(500);
         setup.database.prepare = prepare;
-        let stage = Stage::with(Place::Postgres, &setup).await;
-        let mut lock = stage.records.begin().await.unwrap();
+        let hub = TestHub::with(Backend::Postgres, &setup).await;
+        let mut lock = hub.records.begin().await.unwrap();
         lock.run("LOCK TABLE peristyle.account, peristyle.credential", &[]).await.unwrap();
         let started = Instant::now();
-        let answer = stage.token(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)]).await;
+        let answer = hub.token(&password_form("ada")).await;
         assert_eq!(error(&answer, 503), "temporarily_unavailable");
         assert!(answer.header("retry-after").is_some());
         assert!(started.elapsed() < Duration::from_secs(10), "{prepare:?}: {:?}", started.elapsed());
         lock.commit().await.unwrap();
-        stage.token(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)]).await.good();
+        hub.token(&password_form("ada")).await.good();
     }
 }
