@@ -47,6 +47,7 @@ fn files(folder: &str, end: &str) -> Vec<(String, String)> {
 /// Paths and texts of all files in a `src` folder, without their test modules.
 fn sources() -> Vec<(String, String)> {
     let own = files("crates", ".rs").into_iter().filter(|(path, _)| path.contains("/src/"));
+    let own = own.filter(|(path, _)| !path.ends_with("/tests.rs"));
     own.map(|(path, text)| (path, split(&text).0.to_owned())).collect()
 }
 
@@ -63,7 +64,7 @@ fn split(text: &str) -> (&str, &str) {
 fn tests() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = ["crates", "testing"].into_iter().flat_map(|folder| files(folder, ".rs")).collect();
     for (path, text) in &mut found {
-        if path.contains("/src/") {
+        if path.contains("/src/") && !path.ends_with("/tests.rs") {
             *text = split(text).1.to_owned();
         }
     }

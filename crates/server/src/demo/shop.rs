@@ -189,14 +189,14 @@ impl Shop {
     /// A time of a day in business hours, as SQLite stores it.
     fn timestamp(&mut self, day: i64) -> String {
         let seconds = self.random.between(7 * 3_600, 21 * 3_600);
-        timestamp_fixed_text((FIRST_DAY + day) * DAY_MICROSECONDS + seconds * 1_000_000).to_string()
+        timestamp_fixed_text((FIRST_DAY + day) * DAY_MICROSECONDS + seconds * 1_000_000)
     }
 }
 
 const DOMAINS: [&str; 4] = ["example.com", "example.net", "example.org", "mail.example"];
 
 fn date(day: i64) -> String {
-    date_text(day).map_or_else(String::new, |text| text.to_string())
+    date_text(day).unwrap_or_default()
 }
 
 /// Cents as a decimal.

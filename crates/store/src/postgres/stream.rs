@@ -36,13 +36,13 @@ pub(super) enum OpenRows {
 }
 
 /// A connection with one snapshot.
-pub(super) struct Snapshot<'a> {
+pub(super) struct PostgresSnapshot<'a> {
     pub(super) postgres: &'a Postgres,
     pub(super) lease: &'a mut Lease,
 }
 
-impl Cursor<Snapshot<'_>> for OpenRows {
-    async fn next(&mut self, source: &mut Snapshot<'_>, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error> {
+impl Cursor<PostgresSnapshot<'_>> for OpenRows {
+    async fn next(&mut self, source: &mut PostgresSnapshot<'_>, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error> {
         let timeout = source.postgres.timeout;
         match self {
             OpenRows::Statement(stream) => source.lease.step(timeout, async |_| take_rows(stream, rows.level, size).await).await,
@@ -51,7 +51,7 @@ impl Cursor<Snapshot<'_>> for OpenRows {
     }
 }
 
-impl Source for Snapshot<'_> {
+impl Source for PostgresSnapshot<'_> {
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
         related(self.lease, self.postgres, child, keys, left).await
     }
@@ -77,7 +77,7 @@ pub(super) fn load<'a>(
     batch: &'a mut Batch,
     left: &'a mut usize,
 ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
-    Box::pin(async move { run::load(&mut Snapshot { postgres, lease }, level, batch, left).await })
+    Box::pin(async move { run::load(&mut PostgresSnapshot { postgres, lease }, level, batch, left).await })
 }
 
 /// Reads the first batch.
@@ -106,7 +106,7 @@ async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements)
     } else {
         Box::pin(open_cursor(postgres, rows, statements)).await?
     };
-    let Portion { mut batch, after } = cursor.next(&mut Snapshot { postgres, lease: &mut lease }, rows, &size).await?;
+    let Portion { mut batch, after } = cursor.next(&mut PostgresSnapshot { postgres, lease: &mut lease }, rows, &size).await?;
     let mut left = postgres.memory;
     load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
     if after == After::Nothing && !batch.is_heavy() {
@@ -126,7 +126,7 @@ fn may_ask_total(query: &Query) -> bool {
 pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, rest: OpenStream, mut sink: Sink) -> Result<(), Error> {
     let OpenStream { mut lease, mut cursor, mut size } = rest;
     let rows = RowSet::root(&query.root);
-    let mut streaming = Streaming { source: Snapshot { postgres, lease: &mut lease }, sink: &mut sink, memory: postgres.memory };
+    let mut streaming = Streaming { source: PostgresSnapshot { postgres, lease: &mut lease }, sink: &mut sink, memory: postgres.memory };
     let count = batch.len();
     let written = streaming.write(rows, batch).await?;
     size.learn(count, written, After::Perhaps);

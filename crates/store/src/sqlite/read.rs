@@ -14,7 +14,7 @@ use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
 use crate::run::{BatchSize, PageTotal, below, load, page_total};
 
 use super::prepared::prepared;
-use super::stream::Snapshot;
+use super::stream::SqliteSnapshot;
 use super::{Sqlite, cell, encode};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.
@@ -29,7 +29,7 @@ pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option
             let Portion { mut batch, after } = take_rows(&mut statement.raw_query(), &query.root, &BatchSize::whole(left))?;
             drop(statement);
             if after == After::Nothing {
-                let mut snapshot = Snapshot { connection, interrupt, timeout };
+                let mut snapshot = SqliteSnapshot { connection, interrupt, timeout };
                 runtime.block_on(load(&mut snapshot, &query.root, &mut batch, &mut left))?;
             }
             if after != After::Nothing || batch.is_heavy() {

@@ -23,7 +23,7 @@ pub(crate) async fn stream(sqlite: &Sqlite, query: Query, mut sink: Sink) -> Res
         let transaction = connection.unchecked_transaction()?;
         let mut statement = prepared(connection, &query.root.sql)?;
         bind(&mut statement, &query.root.sql, None)?;
-        let source = Snapshot { connection, interrupt, timeout };
+        let source = SqliteSnapshot { connection, interrupt, timeout };
         let mut streaming = Streaming { source, sink: &mut sink, memory };
         let (rows, size) = (RowSet::root(&query.root), BatchSize::first(memory));
         runtime.block_on(streaming.drain(&mut statement.raw_query(), rows, size))?;
@@ -41,21 +41,21 @@ pub(crate) async fn stream(sqlite: &Sqlite, query: Query, mut sink: Sink) -> Res
 }
 
 /// A read transaction, used on a blocking thread: its futures block while SQLite works, and wait only for the reader.
-pub(super) struct Snapshot<'c> {
+pub(super) struct SqliteSnapshot<'c> {
     pub(super) connection: &'c Connection,
     pub(super) interrupt: &'c Interrupt,
     pub(super) timeout: Duration,
 }
 
-impl Cursor<Snapshot<'_>> for Rows<'_> {
-    async fn next(&mut self, source: &mut Snapshot<'_>, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error> {
+impl Cursor<SqliteSnapshot<'_>> for Rows<'_> {
+    async fn next(&mut self, source: &mut SqliteSnapshot<'_>, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error> {
         // The time that the reader took is not the statement's.
         source.interrupt.renew(source.timeout);
         take_rows(self, rows.level, size)
     }
 }
 
-impl Source for Snapshot<'_> {
+impl Source for SqliteSnapshot<'_> {
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
         related(self.connection, child, keys, left)
     }

@@ -28,10 +28,10 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     let (records, occasion) = (hub.records(), context.occasion());
     match family.and_then(|family| revoked_by(client, &family, reach)) {
         Some(ClientRevocation::Family(family)) => {
-            store::hub_records::revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?
+            store::hub_records::revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?;
         }
         Some(ClientRevocation::SessionOf(family)) => {
-            store::hub_records::revocation::revoke_session_of(records, family, occasion).await.map(drop)?
+            store::hub_records::revocation::revoke_session_of(records, family, occasion).await.map(drop)?;
         }
         None => {}
     }
