@@ -1,11 +1,13 @@
-//! Metrics of the process in the OpenMetrics text format, for a scraper, on a listener of its own: requests, budgets, the connection pools,
-//! the requests of each resource and, at a hub, sign-ins and tokens.
+//! Metrics of the process for a scraper, on a listener of its own: requests, budgets, the connection pools, the requests of each resource and,
+//! at a hub, sign-ins and tokens.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
 use axum::Router;
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use prometheus_client::collector::Collector;
@@ -19,11 +21,13 @@ use prometheus_client::registry::Registry;
 use query::catalog::{Catalog, ResourceId};
 
 use crate::budget::{Budgets, Figures};
+use crate::http::accept;
 
 /// The upper bounds of the duration buckets, in seconds.
 const BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0];
 const STATUS_CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
-const CONTENT_TYPE_OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A family with one label, whose value is a word of ours.
 pub(crate) type Labelled<M> = Family<[(&'static str, &'static str); 1], M>;
@@ -91,8 +95,22 @@ impl Metrics {
         add_others(&mut registry);
     }
 
-    /// The OpenMetrics text.
+    /// The metrics in Prometheus' text format: as OpenMetrics, but comments have the whole names of counters, and there is no end mark.
     pub fn text(&self) -> String {
+        let text = self.openmetrics();
+        let counters: HashSet<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter")).collect();
+        let mut out = String::with_capacity(text.len());
+        for line in text.lines().filter(|line| *line != "# EOF") {
+            match line.strip_prefix("# ").and_then(|comment| comment.split(' ').nth(1)).filter(|name| counters.contains(name)) {
+                Some(name) => out.push_str(&line.replacen(name, &format!("{name}_total"), 1)),
+                None => out.push_str(line),
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    fn openmetrics(&self) -> String {
         let mut out = String::new();
         // Writing to a String cannot fail.
         _ = text::encode(&mut out, &self.registry.read().unwrap_or_else(PoisonError::into_inner));
@@ -101,7 +119,14 @@ impl Metrics {
 
     /// Serves `GET /metrics` and nothing else.
     pub fn router(self: Arc<Self>) -> Router {
-        Router::new().route("/metrics", get(move || async move { ([(CONTENT_TYPE, CONTENT_TYPE_OPENMETRICS)], self.text()) }))
+        Router::new().route(
+            "/metrics",
+            get(async move |headers: HeaderMap| {
+                let openmetrics =
+                    accept::best(&headers, &[("text/plain", false), ("application/openmetrics-text", true)]).unwrap_or_default();
+                if openmetrics { ([(CONTENT_TYPE, OPENMETRICS)], self.openmetrics()) } else { ([(CONTENT_TYPE, PROMETHEUS)], self.text()) }
+            }),
+        )
     }
 }
 
@@ -182,9 +207,13 @@ mod tests {
             "peristyle_requests_total{status=\"5xx\"} 1",
             "peristyle_request_duration_seconds_count 4",
             "peristyle_requests_in_flight 1",
+            "# TYPE peristyle_requests_total counter",
+            "# TYPE peristyle_request_duration_seconds histogram",
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
+        assert!(!text.contains("# EOF"), "{text}");
+        assert!(metrics.openmetrics().ends_with("# EOF\n"));
     }
 
     #[test]

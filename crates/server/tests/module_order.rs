@@ -84,19 +84,47 @@ fn code(text: &str) -> String {
 
 /// The first segments of all paths that begin with `crate::`, in `use` lists and elsewhere.
 fn crate_paths(code: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for (start, word) in code.match_indices("crate::") {
-        if code[..start].ends_with(|before: char| before.is_alphanumeric() || before == '_') {
-            continue;
-        }
-        let rest = &code[start + word.len()..];
-        match rest.strip_prefix('{') {
-            Some(list) => names.extend(list_items(list).iter().map(|item| first_segment(item))),
-            None => _ = names.insert(first_segment(rest)),
+    let paths = paths(code, "crate");
+    paths.into_iter().filter_map(|path| path.into_iter().next()).collect()
+}
+
+/// All paths that begin with this word, without it; in a `use` list one for each item.
+fn paths(code: &str, word: &str) -> BTreeSet<Vec<String>> {
+    let mut found = BTreeSet::new();
+    let mark = format!("{word}::");
+    for (start, _) in code.match_indices(&mark) {
+        let is_inner = code[..start].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == ':');
+        if !is_inner {
+            unfold(&code[start + mark.len()..], &mut Vec::new(), &mut found);
         }
     }
-    names.retain(|name| !name.is_empty());
-    names
+    found
+}
+
+/// Follows a path, and each item of the list that it may end with.
+fn unfold(path: &str, before: &mut Vec<String>, found: &mut BTreeSet<Vec<String>>) {
+    let depth = before.len();
+    let mut rest = path.trim_start();
+    loop {
+        if let Some(list) = rest.strip_prefix('{') {
+            list_items(list).iter().for_each(|item| unfold(item, before, found));
+            break;
+        }
+        let segment = first_segment(rest);
+        if segment.is_empty() {
+            break;
+        }
+        rest = rest.trim_start()[segment.len()..].trim_start();
+        before.push(segment);
+        match rest.strip_prefix("::") {
+            Some(next) => rest = next,
+            None => {
+                found.insert(before.clone());
+                break;
+            }
+        }
+    }
+    before.truncate(depth);
 }
 
 fn first_segment(path: &str) -> String {
@@ -178,6 +206,73 @@ fn each_module_uses_only_modules_below_it() {
         found.extend(offenders(floors, &modules, &arrows(&files)).into_iter().map(|offender| format!("crates/{name}/src: {offender}")));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The path of a module below `src`, such as `["hub", "endpoints", "token"]`.
+fn module(path: &str) -> Vec<String> {
+    path.trim_end_matches(".rs").split('/').map(str::to_owned).collect()
+}
+
+/// Modules of one folder that use each other in a circle, one line for each circle.
+fn circles(files: &[(String, String)]) -> Vec<String> {
+    let code_of: BTreeMap<Vec<String>, String> =
+        files.iter().filter(|(path, _)| !path.ends_with("tests.rs")).map(|(path, text)| (module(path), code(text))).collect();
+    let mut uses: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = BTreeMap::new();
+    for (own, code) in &code_of {
+        let mut targets: BTreeSet<Vec<String>> = paths(code, "crate");
+        for path in paths(code, "super") {
+            let up = 1 + path.iter().take_while(|segment| *segment == "super").count();
+            let above = own[..own.len().saturating_sub(up)].iter();
+            targets.insert(above.chain(&path[up - 1..]).cloned().collect());
+        }
+        for target in targets {
+            let common = own.iter().zip(&target).take_while(|(one, other)| one == other).count();
+            if common < own.len() && common < target.len() && code_of.contains_key(&target[..=common]) {
+                uses.entry(own[..=common].to_vec()).or_default().insert(target[..=common].to_vec());
+            }
+        }
+    }
+    let reached = |from: &Vec<String>| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(current) = open.pop() {
+            let next = uses.get(&current).into_iter().flatten().filter(|target| target.len() == from.len());
+            open.extend(next.filter(|target| seen.insert((*target).clone())).cloned());
+        }
+        seen
+    };
+    let mut found = BTreeSet::new();
+    for name in uses.keys() {
+        let circle: BTreeSet<Vec<String>> = reached(name).into_iter().filter(|other| reached(other).contains(name)).collect();
+        if circle.len() > 1 {
+            found.insert(circle.iter().map(|path| path.join("::")).collect::<Vec<_>>().join(" and "));
+        }
+    }
+    found.into_iter().map(|circle| format!("a circle: {circle}")).collect()
+}
+
+#[test]
+fn no_modules_of_a_folder_use_each_other_in_a_circle() {
+    let mut found = Vec::new();
+    for (name, _) in CRATES {
+        found.extend(
+            circles(&files(&root().join(format!("crates/{name}/src")))).into_iter().map(|line| format!("crates/{name}/src: {line}")),
+        );
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn the_test_finds_a_circle_of_siblings() {
+    let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+    let files = [
+        file("house.rs", "mod a;\nmod b;\nmod c;\nuse a::A;\n"),
+        file("house/a.rs", "use super::b::{self, Part};\n"),
+        file("house/b.rs", "use crate::house::{House, c::deep};\n"),
+        file("house/c.rs", "fn f() { super::a::g() }\n"),
+        file("house/c/deep.rs", "use super::super::d;\n"),
+        file("house/d.rs", "use super::House;\n"),
+    ];
+    assert_eq!(circles(&files), ["a circle: house::a and house::b and house::c"]);
 }
 
 #[test]

@@ -83,8 +83,8 @@ fn an_old_key_is_refused_and_the_message_says_what_to_do() {
     assert!(folder.run(&["keys", "rotate", "--now"], &[]).good().contains("signs now"));
     folder.write(".keys/oauth-private.key", &first);
     let message = refused(&folder, "local-provider", None);
-    assert!(message.starts_with("OAUTH_PRIVATE_KEY_PATH: the key that signs is "), "{message}");
-    assert!(message.contains("put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER`"), "{message}");
+    assert!(message.starts_with("OAUTH_PRIVATE_KEY_PATH: the signing key is "), "{message}");
+    assert!(message.contains("restore its file, or, if it is lost, make a key with `peristyle keys generate --out FOLDER`"), "{message}");
     // The advice of the message works.
     folder.run(&["keys", "generate", "--out", "new"], &[]).good();
     let variables = [("OAUTH_STRATEGY", "local-provider"), ("OAUTH_PRIVATE_KEY_PATH", "new/oauth-private.key")];

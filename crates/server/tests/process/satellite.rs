@@ -50,7 +50,7 @@ fn every_setting_of_a_satellite_is_checked_at_boot() {
         ("OAUTH_HUB_URL", "http://hub.example.com", "https"),
         ("OAUTH_HUB_INTERNAL_URL", "hub:4000", "an origin"),
         ("OAUTH_CLIENT_ID", "", "is missing"),
-        ("OAUTH_CLIENT_ID", "a b", "a client id is"),
+        ("OAUTH_CLIENT_ID", "a b", "a client id must have"),
         ("OAUTH_CLIENT_SECRET", "", "OAUTH_CLIENT_SECRET_FILE"),
         ("OAUTH_REDIRECT_URI", "", "is missing"),
         ("OAUTH_REDIRECT_URI", "/callback", "absolute"),
