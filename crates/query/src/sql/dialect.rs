@@ -11,10 +11,9 @@ use crate::statement::{Direction, Function};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
-use super::tree::{Operand, PivotColumn};
+use super::tree::{Logic, Operand, PivotColumn};
 use super::{Kind, Many, Writer};
 
-pub(super) use shared::Logic;
 use shared::enum_values;
 
 /// The two databases.

@@ -14,20 +14,9 @@
 use crate::catalog::{Field, Link, Resource};
 use crate::plan::predicate::{Comparison, Exists, Membership, Predicate};
 
-use super::dialect::{self, Dialect, KeySets, Logic};
+use super::dialect::{self, Dialect, KeySets};
 use super::join;
-use super::tree::Condition;
-
-/// The forms of a relation filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ExistsForm {
-    /// `EXISTS`: from each row to its related rows.
-    Plain,
-    /// The same, and the planner must not join it with the query around it.
-    Fenced,
-    /// `key IN (SELECT …)`: the keys of all rows that have a related row, found once.
-    KeyIn,
-}
+use super::tree::{Condition, ExistsForm, Logic};
 
 /// What is around a relation filter.
 #[derive(Clone, Copy, Debug)]
@@ -143,10 +132,6 @@ impl Filters {
     /// For a query with these predicates.
     pub(super) fn new<'p>(dialect: Dialect, predicates: impl Iterator<Item = &'p Predicate<'p>>) -> Self {
         Filters { dialect, context: Context::of_query(predicates.map(joined).sum(), Paths::Few) }
-    }
-
-    pub(super) fn dialect(&self) -> Dialect {
-        self.dialect
     }
 
     /// All predicates as one list: several lists behind each other would be one deep chain to SQLite.

@@ -4,11 +4,10 @@ use crate::catalog::{Field, FieldId, Identifier, Link, Repeats, Resource, TableN
 use crate::plan::predicate::{Alias, Column, Exists};
 use crate::plan::{Child, Join};
 
-use super::dialect::{self, PivotJoin};
-use super::exists::{ExistsForm, Filters};
+use super::dialect::{self, Dialect, PivotJoin};
 use super::tree::{
-    ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, KeyIn, Operand,
-    PivotColumn, PivotUse, SelectList, SqlJoin, SqlSelect, TableAlias,
+    ColumnNames, ColumnUse, Condition, Conditions, ExistsForm, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, KeyIn,
+    Operand, PivotColumn, PivotUse, SelectList, SqlJoin, SqlSelect, TableAlias,
 };
 
 /// A table on one side of a join.
@@ -97,16 +96,15 @@ fn key_in<'p>(
 }
 
 /// A LEFT join whose ON holds the target's policy: a row without a match stays.
-pub(super) fn left_join<'p>(join: &'p Join<'p>, filters: &mut Filters) -> SqlJoin<'p> {
+pub(super) fn left_join<'p>(join: &'p Join<'p>, policy: Vec<Condition<'p>>, dialect: Dialect) -> SqlJoin<'p> {
     let own = Side { resource: join.parent_resource, alias: join.parent };
     let target = Side { resource: join.table.resource, alias: join.table.alias };
-    let policy = filters.conditions([join.table.policy()]);
     let (from, on) = match &join.relation.link {
         Link::Direct(pairs) => {
             let equal = |(left, right): &(FieldId, FieldId)| JoinCondition::Equal(target.operand(*right), own.operand(*left));
             (target.table(), Conditions { join: pairs.iter().map(equal).collect(), filters: policy })
         }
-        Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(filters.dialect()).pivot_join == PivotJoin::KeyIn => {
+        Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(dialect).pivot_join == PivotJoin::KeyIn => {
             let column = |column: &'p Identifier, id: FieldId| target.pivot_column(join.pivot, column, id);
             let columns = other.iter().map(|(name, id)| Expression::Pivot(column(name, *id), PivotUse::Compared)).collect();
             let fits = other.iter().map(|(name, id)| JoinCondition::Fits(column(name, *id)));

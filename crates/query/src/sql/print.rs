@@ -4,10 +4,10 @@ use crate::plan::predicate::Predicate;
 use crate::plan::{Bounds, Measured};
 use crate::statement::Function;
 
-use super::dialect::{self, Logic};
+use super::dialect;
 use super::tree::{
-    ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Operand, OrderBy, PivotColumn,
-    PivotUse, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
+    ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy,
+    PivotColumn, PivotUse, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
 };
 use super::{Dialect, Sql, Writer, scope};
 

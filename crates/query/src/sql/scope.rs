@@ -11,7 +11,7 @@ use super::tree::{Conditions, FromItem, JoinConditions, OrderBy, SelectList, Sor
 pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, dialect: Dialect) -> SqlSelect<'p> {
     let mut filters = Filters::new(dialect, scope.joins.iter().map(|join| join.table.policy()).chain(predicates(scope)));
     // Filters share a budget in the order of the text: joins come first.
-    let joins = scope.joins.iter().map(|join| join::left_join(join, &mut filters)).collect();
+    let joins = scope.joins.iter().map(|join| join::left_join(join, filters.conditions([join.table.policy()]), dialect)).collect();
     let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(scope)) };
     SqlSelect { joins, conditions, ..SqlSelect::new(columns, table(&scope.table)) }
 }

@@ -7,10 +7,10 @@ use crate::plan::{Operation, Plan, PlanBody, Select, plan};
 use crate::policy::{Viewer, authorize_read};
 
 use super::Dialect;
-use super::exists::ExistsForm::{self, Fenced, KeyIn, Plain};
 use super::level::Fetch;
 use super::scope;
 use super::tree::Condition;
+use super::tree::ExistsForm::{self, Fenced, KeyIn, Plain};
 
 const MANIFEST: &str = r#"
 [resource.t.row]

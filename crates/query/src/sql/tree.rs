@@ -7,7 +7,27 @@ use crate::catalog::{Field, Identifier, TableName};
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
 
-use super::dialect::Logic;
+/// Whether an unknown condition may count as false.
+///
+/// Under a NOT it may not: NOT of unknown is unknown, NOT of false is true. Where it may, SQLite can use its indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Logic {
+    UnknownIsFalse,
+    /// It may, and the next condition on the same column checks that the value fits its type.
+    FitFollows,
+    ThreeValued,
+}
+
+/// The forms of a relation filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExistsForm {
+    /// `EXISTS`: from each row to its related rows.
+    Plain,
+    /// The same, and the planner must not join it with the query around it.
+    Fenced,
+    /// `key IN (SELECT …)`: the keys of all rows that have a related row, found once.
+    KeyIn,
+}
 
 /// One `SELECT`.
 #[derive(Debug)]

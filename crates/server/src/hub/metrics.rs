@@ -83,6 +83,6 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
-        assert_eq!(text.matches("peristyle_hub_tokens_issued_total").count(), GRANTS.len(), "no client adds a label: {text}");
+        assert_eq!(text.matches("peristyle_hub_tokens_issued_total{").count(), GRANTS.len(), "no client adds a label: {text}");
     }
 }

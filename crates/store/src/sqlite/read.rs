@@ -1,4 +1,4 @@
-//! Runs statements on SQLite: pages, related rows, totals and plans.
+//! Runs statements on SQLite: rows, related rows, totals and plans.
 
 use std::rc::Rc;
 
@@ -7,41 +7,13 @@ use query::sql::{ChildLevel, Kind, Level, Query, Source, Sql};
 use query::value::{self, Value};
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
 use rusqlite::{Connection, Row, Rows, Statement, ToSql};
-use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
-use crate::run::{BatchSize, PageTotal, below, load, page_total};
+use crate::run::{BatchSize, PageTotal, below, page_total};
 
 use super::prepared::prepared;
-use super::stream::SqliteSnapshot;
 use super::{Sqlite, cell, encode};
-
-/// The rows of a page with their relations, and the total; none if they do not fit into memory.
-pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option<(Batch, i64)>), Error> {
-    let (mut left, timeout, runtime) = (sqlite.memory, sqlite.timeout, Handle::current());
-    sqlite
-        .run(move |connection, interrupt| {
-            // One snapshot for the page, its relations and its total.
-            let transaction = connection.unchecked_transaction()?;
-            let mut statement = prepared(connection, &query.root.sql)?;
-            bind(&mut statement, &query.root.sql, None)?;
-            let Portion { mut batch, after } = take_rows(&mut statement.raw_query(), &query.root, &BatchSize::whole(left))?;
-            drop(statement);
-            if after == After::Nothing {
-                let mut snapshot = SqliteSnapshot { connection, interrupt, timeout };
-                runtime.block_on(load(&mut snapshot, &query.root, &mut batch, &mut left))?;
-            }
-            if after != After::Nothing || batch.is_heavy() {
-                transaction.finish()?;
-                return Ok((query, None));
-            }
-            let total = total(connection, &query, batch.len())?;
-            transaction.finish()?;
-            Ok((query, Some((batch, total))))
-        })
-        .await
-}
 
 pub(super) fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Error> {
     match page_total(query, count) {

@@ -8,8 +8,9 @@ use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
+use super::super::tree::Logic;
 use super::super::{Kind, Many, Source, Writer};
-use super::shared::{Logic, among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
+use super::shared::{among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
 use join_columns::standard;
 pub(super) use join_columns::{
     and_equal_by_index, and_fits, and_other_fits, and_pivot_fits, and_text_by_index, bind_keys, fitting_pivot_column, is_equal_by_bytes,

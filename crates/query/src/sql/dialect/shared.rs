@@ -7,17 +7,6 @@ use crate::value::Value;
 
 use super::super::{Kind, Writer};
 
-/// Whether an unknown condition may count as false.
-///
-/// Under a NOT it may not: NOT of unknown is unknown, NOT of false is true. Where it may, SQLite can use its indexes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sql) enum Logic {
-    UnknownIsFalse,
-    /// It may, and the next condition on the same column checks that the value fits its type.
-    FitFollows,
-    ThreeValued,
-}
-
 pub(super) fn sign(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Eq => " = ",

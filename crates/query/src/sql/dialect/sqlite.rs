@@ -8,9 +8,9 @@ use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
-use super::super::tree::{Operand, PivotColumn};
+use super::super::tree::{Logic, Operand, PivotColumn};
 use super::super::{Kind, Many, Source, Writer};
-use super::shared::{Logic, among_texts, enum_values, is_float, json_array, scalar_kind, sign};
+use super::shared::{among_texts, enum_values, is_float, json_array, scalar_kind, sign};
 
 /// The stored value in its standard form, or NULL.
 fn fit(writer: &mut Writer, field: &Field, column: Operand<'_>) {
