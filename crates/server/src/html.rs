@@ -1,7 +1,10 @@
 //! HTML pages as HTTP responses: the headers that guard a page, and the stylesheet. The templates are in `templates/`; they escape every
 //! value.
 
+use std::fmt;
+
 use askama::Template;
+use askama::filters::Escaper;
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::{
@@ -16,6 +19,23 @@ use crate::http::etag::StaticDocument;
 /// too. A sign-in ends at a client, so `form-action` names schemes and no hosts; it still keeps forms from running scripts.
 pub(crate) const CONTENT_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
                                          form-action 'self' https: http:; frame-ancestors 'none'";
+
+/// Escapes every value of a template.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NamedEntities;
+
+impl Escaper for NamedEntities {
+    fn write_escaped_str<W: fmt::Write>(&self, mut out: W, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|letter| match letter {
+            '&' => out.write_str("&amp;"),
+            '<' => out.write_str("&lt;"),
+            '>' => out.write_str("&gt;"),
+            '"' => out.write_str("&quot;"),
+            '\'' => out.write_str("&#39;"),
+            other => out.write_char(other),
+        })
+    }
+}
 
 /// The path of the stylesheet: one that belongs to this process, so that a proxy in front passes it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -90,7 +90,7 @@ async fn a_post_to_authorize_answers_the_same_faults_as_a_get() {
 async fn a_login_hint_fills_in_the_username() {
     // contract I1.9, attack 41
     let hub = TestHub::start(Backend::Sqlite).await;
-    for (hint, shown) in [("ada@example.com", "value=\"ada@example.com\""), ("\"><script>", "value=\"&#34;&#62;&#60;script&#62;\"")] {
+    for (hint, shown) in [("ada@example.com", "value=\"ada@example.com\""), ("\"><script>", "value=\"&quot;&gt;&lt;script&gt;\"")] {
         let redirected = hub.send(&get(&authorize(&verifier(), &[("login_hint", hint)]))).await;
         let page = hub.send(&get(redirected.header("location").unwrap())).await.text();
         // The one script is that of the page.
