@@ -3,7 +3,6 @@
 /// The codes of RFC 6749, RFC 6750 and OpenID Connect that this service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
-    /// The request itself is malformed.
     InvalidRequest,
     /// Client authentication failed, or the client is unknown or inactive.
     InvalidClient,
@@ -11,30 +10,22 @@ pub enum ErrorCode {
     InvalidGrant,
     /// The client may not use this grant.
     UnauthorizedClient,
-    /// No such grant.
     UnsupportedGrantType,
-    /// No such response type.
     UnsupportedResponseType,
-    /// `request` (OpenID Connect).
     RequestNotSupported,
-    /// `request_uri` (OpenID Connect).
     RequestUriNotSupported,
     /// More scope than was granted.
     InvalidScope,
-    /// The access token is invalid (RFC 6750).
     InvalidToken,
     /// The account may not use this app.
     AccessDenied,
     /// `prompt=none`, and nobody is signed in (OpenID Connect).
     LoginRequired,
-    /// A fault of the server.
     ServerError,
-    /// Try again later.
     TemporarilyUnavailable,
 }
 
 impl ErrorCode {
-    /// All of them.
     pub const ALL: [ErrorCode; 14] = [
         ErrorCode::InvalidRequest,
         ErrorCode::InvalidClient,
@@ -52,7 +43,6 @@ impl ErrorCode {
         ErrorCode::TemporarilyUnavailable,
     ];
 
-    /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             ErrorCode::InvalidRequest => "invalid_request",
@@ -82,12 +72,10 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of this code.
     pub const fn new(code: ErrorCode, description: &'static str) -> Self {
         Error { code, description }
     }
 
-    /// The code.
     pub const fn code(self) -> ErrorCode {
         self.code
     }

@@ -16,13 +16,11 @@ use zeroize::Zeroizing;
 pub use key_set::{KeySet, KeySetFault};
 pub use public::{KeyId, PublicKey};
 
-/// Why a key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// No PEM at all, or another kind of PEM.
     #[error("holds no private key: a PEM block `BEGIN PRIVATE KEY` or `BEGIN RSA PRIVATE KEY` is expected")]
     NotPem,
-    /// A passphrase would be needed.
     #[error("is encrypted: store it without a passphrase and protect the file instead")]
     Encrypted,
     /// The block is no RSA key.
@@ -36,14 +34,10 @@ pub enum KeyError {
     Unusable,
 }
 
-/// The length of a new key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyLength {
-    /// 2048 bits.
     Bits2048,
-    /// 3072 bits.
     Bits3072,
-    /// 4096 bits.
     Bits4096,
 }
 
@@ -60,7 +54,6 @@ impl std::fmt::Debug for PrivateKey {
 }
 
 impl PrivateKey {
-    /// Reads a PEM text.
     pub fn from_pem(text: &str) -> Result<Self, KeyError> {
         if text.contains("ENCRYPTED") {
             return Err(KeyError::Encrypted);
@@ -95,7 +88,6 @@ impl PrivateKey {
         Ok(PrivateKey { pair, public })
     }
 
-    /// The public key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }

@@ -26,18 +26,13 @@ const NONCE: [u8; NONCE_LENGTH] = [0; NONCE_LENGTH];
 pub struct Registration {
     /// The issuer: the hub's URL for browsers.
     pub issuer: String,
-    /// Its client id.
     pub client: ClientId,
-    /// Its callback.
     pub redirect: Redirect,
-    /// The scope it requests.
     pub scope: Option<Scope>,
 }
 
-/// The random parts of a login.
 #[derive(Clone, Debug)]
 pub struct LoginSecrets {
-    /// `state`
     pub state: LoginState,
     /// The PKCE verifier; it stays on the satellite.
     pub verifier: Verifier,
@@ -48,15 +43,11 @@ pub struct LoginSecrets {
 /// A login in progress, stored under `state` and taken once. Its `Debug` shows no secret.
 #[derive(Clone)]
 pub struct LoginRecord {
-    /// The SHA-256 of `state`, to look it up by.
     pub state: Digest<purpose::State>,
-    /// The verifier.
     pub verifier: Verifier,
     /// The SHA-256 of the login cookie's value.
     pub binding: Digest<purpose::Binding>,
-    /// The return path in the app.
     pub return_to: AppReturnPath,
-    /// When it expires.
     pub expires_at: Timestamp,
 }
 
@@ -127,7 +118,6 @@ pub enum Sender<'a> {
     Program,
 }
 
-/// Why a login cannot be finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoginFault {
     /// Unknown, expired or finished.

@@ -43,7 +43,6 @@ fn is_port(text: &str) -> bool {
     !text.starts_with('0') && text.bytes().all(|digit| digit.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// One of our pages, or a program.

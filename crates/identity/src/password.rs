@@ -20,19 +20,14 @@ pub use proof::{Proof, prove_in};
 
 /// Memory in KiB, passes and lanes: OWASP's first choice for Argon2id.
 pub const MEMORY_KIB: u32 = 19_456;
-/// Passes over it.
 pub const PASSES: u32 = 2;
-/// Lanes.
 pub const LANES: u32 = 1;
 /// The longest password; longer ones are refused before any work.
 pub const MAX_PASSWORD_BYTES: usize = 1_024;
-/// The longest hash.
 pub const MAX_HASH_BYTES: usize = 2_000;
-/// The shortest new password.
 pub const MIN_PASSWORD_CHARACTERS: usize = 8;
 const HASH_BYTES: usize = 32;
 
-/// Why a password is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordFault {
     /// More than 1 KiB.
@@ -41,7 +36,6 @@ pub enum PasswordFault {
     /// Too few characters for a new one.
     #[error("the password has fewer than 8 characters")]
     Short,
-    /// The library refused.
     #[error("the password could not be hashed")]
     Unhashable,
 }
@@ -88,8 +82,10 @@ pub struct PasswordHash {
 #[derive(Clone, PartialEq, Eq)]
 enum Kind {
     /// Argon2id with our parameters.
-    Ours { salt: Vec<u8>, output: Vec<u8> },
-    /// Any other accepted format.
+    Ours {
+        salt: Vec<u8>,
+        output: Vec<u8>,
+    },
     Foreign(Foreign),
 }
 
@@ -102,7 +98,6 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// A hash that cannot be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the password hash is in no accepted format, or its cost is out of bounds; accepted are Argon2 ($argon2id$…, $argon2i$…, $argon2d$…), \
@@ -117,7 +112,6 @@ impl PasswordHash {
         PasswordHash::make_in(&mut Workspace::default(), password, salt)
     }
 
-    /// The same in an existing workspace.
     pub fn make_in(workspace: &mut Workspace, password: &Password, salt: [u8; 16]) -> Result<Self, PasswordFault> {
         let output = argon2id(workspace, password, &salt)?.to_vec();
         let parameters = format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}");
@@ -147,18 +141,14 @@ impl PasswordHash {
         }
     }
 
-    /// The text to store.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// Whether a password is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasswordCheck {
-    /// It is.
     Matches {
-        /// Whether to hash it again with today's parameters.
         rehash: Rehash,
     },
     /// It is not, or there is no hash.
@@ -168,7 +158,6 @@ pub enum PasswordCheck {
 /// Whether a hash is out of date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rehash {
-    /// It has today's parameters.
     Current,
     /// It was imported or is old.
     Needed,
@@ -180,7 +169,6 @@ pub fn verify(kept: Option<&PasswordHash>, password: &Password) -> PasswordCheck
     verify_in(&mut Workspace::default(), kept, password)
 }
 
-/// The same in an existing workspace.
 pub fn verify_in(workspace: &mut Workspace, kept: Option<&PasswordHash>, password: &Password) -> PasswordCheck {
     match kept.map(|hash| &hash.kind) {
         None => {

@@ -30,13 +30,11 @@ impl Challenge {
         Challenge::parse(challenge).ok_or(Error::request("code_challenge is not 43 characters of base64url"))
     }
 
-    /// Reads a challenge from the database.
     pub fn parse(text: &str) -> Option<Self> {
         let fits = text.len() == CHALLENGE_LENGTH && text.bytes().all(base64url::is_letter);
         fits.then(|| Challenge(text.to_owned()))
     }
 
-    /// The text to send or to store.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -75,7 +73,6 @@ impl Verifier {
         &self.0
     }
 
-    /// Its challenge.
     pub fn challenge(&self) -> Challenge {
         Challenge(base64url::encode(secret_token::sha256(self.0.as_bytes())))
     }

@@ -26,7 +26,6 @@ impl HubReturnPath {
         HubReturnPath(format!("{path}?{query}"))
     }
 
-    /// The path and query.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -54,7 +53,6 @@ impl AppReturnPath {
         AppReturnPath(text.filter(|text| is_app_path(text)).unwrap_or("/").to_owned())
     }
 
-    /// The path, query and fragment.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -10,7 +10,6 @@ use zeroize::Zeroizing;
 
 use crate::base64url;
 
-/// The purposes of secret tokens.
 pub mod purpose {
     macro_rules! purposes {
         ($($(#[$doc:meta])* $name:ident),*) => {$(
@@ -35,13 +34,10 @@ pub mod purpose {
     );
 }
 
-/// An authorization code.
 pub type Code = SecretToken<purpose::Code>;
-/// A refresh token.
 pub type RefreshToken = SecretToken<purpose::Refresh>;
 /// The secret part of an invitation or a password reset.
 pub type LinkToken = SecretToken<purpose::Link>;
-/// A client's secret.
 pub type ClientSecret = SecretToken<purpose::Client>;
 /// The `state` of a satellite's login.
 pub type LoginState = SecretToken<purpose::State>;
@@ -77,7 +73,6 @@ impl<Purpose> SecretToken<Purpose> {
         Zeroizing::new(base64url::encode(*self.bytes))
     }
 
-    /// Its digest.
     pub fn digest(&self) -> Digest<Purpose> {
         Digest::of_text(&self.expose())
     }
@@ -126,7 +121,6 @@ impl<Purpose> fmt::Debug for Digest<Purpose> {
     }
 }
 
-/// SHA-256.
 pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut out = [0; 32];
     out.copy_from_slice(digest(&SHA256, bytes).as_ref());

@@ -40,28 +40,22 @@ pub enum TokenFault {
     /// `crit` or `b64` ask for an extension.
     #[error("the token needs an extension that is not understood")]
     Critical,
-    /// Another kind of token.
     #[error("the token is of another kind")]
     Kind,
     /// No such key. A satellite may fetch the key set once more.
     #[error("the token's key is unknown")]
     UnknownKey,
-    /// The signature is wrong.
     #[error("the token's signature does not match")]
     Signature,
     /// A claim is missing or of the wrong type.
     #[error("a claim of the token is missing or malformed")]
     Claims,
-    /// From another issuer.
     #[error("the token has another issuer")]
     Issuer,
-    /// For another audience.
     #[error("the token is for another audience")]
     Audience,
-    /// Expired.
     #[error("the token has expired")]
     Expired,
-    /// Not valid yet.
     #[error("the token is not valid yet")]
     NotYet,
 }
@@ -73,9 +67,7 @@ pub struct Expectation<'a> {
     pub issuer: &'a str,
     /// `aud` must have at least one of these.
     pub audiences: &'a [&'a str],
-    /// The time.
     pub now: Timestamp,
-    /// The clock that ends tokens.
     pub end: End,
 }
 
@@ -114,12 +106,10 @@ impl Expectation<'_> {
 pub struct Verified<C>(C);
 
 impl<C> Verified<C> {
-    /// The claims.
     pub fn claims(&self) -> &C {
         &self.0
     }
 
-    /// The claims, owned.
     pub fn into_claims(self) -> C {
         self.0
     }
@@ -137,18 +127,14 @@ pub trait Claims: Sized {
     fn read(common: Common, members: &Object) -> Option<Self>;
 }
 
-/// The claims of every kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common {
-    /// `iss`
     pub issuer: String,
     /// `sub`: the account.
     pub subject: Uuid,
-    /// `aud`
     pub audiences: Vec<String>,
     /// `iat`, and `nbf` where written
     pub issued_at: Timestamp,
-    /// `exp`
     pub expires_at: Timestamp,
 }
 

@@ -47,12 +47,10 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// The id, to look the client up by.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The secret, for [`crate::client::authenticate`].
     pub fn secret(&self) -> &str {
         &self.secret
     }
@@ -106,29 +104,19 @@ fn refuse_in_url(query: Option<&str>) -> Result<(), Error> {
 /// The requested grant, with all that it needs.
 #[derive(Clone, Debug)]
 pub enum GrantRequest {
-    /// A code.
     AuthorizationCode {
-        /// The code.
         code: Code,
-        /// The presented redirect URI.
         redirect_uri: String,
-        /// The PKCE verifier.
         verifier: Verifier,
     },
-    /// A refresh token.
     RefreshToken {
-        /// The token.
         token: RefreshToken,
         /// A narrower scope; `None` for the same.
         scope: Option<Scope>,
     },
-    /// A name and a password.
     Password {
-        /// The typed name.
         username: String,
-        /// The typed password.
         password: Password,
-        /// The requested scope.
         scope: Option<Scope>,
     },
 }

@@ -56,12 +56,9 @@ impl std::fmt::Debug for Identifier {
     }
 }
 
-/// The name of a table or view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableName {
-    /// The schema, when the manifest names one.
     pub schema: Option<Identifier>,
-    /// The table.
     pub name: Identifier,
 }
 
@@ -85,7 +82,6 @@ impl std::fmt::Display for TableName {
     }
 }
 
-/// A declared resource.
 #[derive(Debug)]
 pub struct Resource {
     /// `shop` of `shop.customer`
@@ -96,17 +92,12 @@ pub struct Resource {
     pub plural: String,
     /// `shop.customer`
     pub full_name: String,
-    /// The line of its declaration.
     pub line: usize,
-    /// The table or view behind it.
     pub table: TableName,
     /// The permission to read it; `None` means public.
     pub permission: Option<String>,
-    /// The fields, in the order of the manifest.
     pub fields: Vec<Field>,
-    /// The relations, in the order of the manifest.
     pub relations: Vec<Relation>,
-    /// The fields of the primary key.
     pub key: Vec<FieldId>,
     /// Whether the database guarantees that the key is unique and not NULL. Read from SQLite at boot; on PostgreSQL it is unused and false.
     pub key_is_certain: bool,
@@ -120,22 +111,15 @@ pub struct Resource {
 #[derive(Debug)]
 pub(crate) struct Constraint {
     pub(crate) statement: Statement,
-    /// The line of its declaration.
     pub(crate) line: usize,
 }
 
-/// A declared field.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name in statements and rows.
     pub name: String,
-    /// The line of its declaration.
     pub line: usize,
-    /// Its column.
     pub column: Identifier,
-    /// Its type.
     pub kind: Type,
-    /// Whether it can be NULL.
     pub nullable: bool,
     /// Whether it is never shown and never usable.
     pub hidden: bool,
@@ -149,7 +133,6 @@ pub struct Field {
     pub(crate) json_key: Arc<[u8]>,
 }
 
-/// How a masked value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
     /// The first character and the domain.
@@ -161,10 +144,8 @@ pub enum Mask {
 }
 
 impl Mask {
-    /// All masks.
     pub const ALL: [Mask; 3] = [Mask::Email, Mask::Last4, Mask::Redact];
 
-    /// Its name in a manifest.
     pub fn name(self) -> &'static str {
         match self {
             Mask::Email => "email",
@@ -210,7 +191,6 @@ pub enum Native {
     TimestampWithoutZone,
     /// `json` rather than `jsonb`.
     JsonText,
-    /// A native enum.
     Enum(TypeName, Labels),
     /// An array with elements that need a cast to the standard type.
     ArrayByCast,
@@ -219,13 +199,11 @@ pub enum Native {
 /// Whether `values` of a field lists every label of its native enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {
-    /// It does.
     Named,
     /// The native enum has more.
     MoreThanNamed,
 }
 
-/// The name of a native type, quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeName(TableName);
 
@@ -240,36 +218,27 @@ impl TypeName {
     }
 }
 
-/// A declared relation.
 #[derive(Debug)]
 pub struct Relation {
-    /// Its name in statements and rows.
     pub name: String,
-    /// The line of its declaration.
     pub line: usize,
-    /// The target resource.
     pub target: ResourceId,
-    /// Whether it is to-many.
     pub many: bool,
-    /// The join columns.
     pub link: Link,
     pub(crate) json_key: Arc<[u8]>,
 }
 
-/// The join columns of a relation.
 #[derive(Debug)]
 pub enum Link {
     /// Own field = field of the target.
     Direct(Vec<(FieldId, FieldId)>),
     /// Through a pivot table.
     Through {
-        /// The pivot.
         pivot: TableName,
         /// Own field = column of the pivot.
         own: Vec<(FieldId, Identifier)>,
         /// Column of the pivot = field of the target.
         other: Vec<(Identifier, FieldId)>,
-        /// Whether the pivot may contain a pair twice.
         repeats: Repeats,
     },
 }
@@ -277,14 +246,12 @@ pub enum Link {
 /// Whether a pivot may contain a pair twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
-    /// It may.
     Perhaps,
     /// It may not: it has a unique key. Read from PostgreSQL at boot.
     Never,
 }
 
 impl Link {
-    /// The own fields among the join columns.
     pub fn own_fields(&self) -> Vec<FieldId> {
         match self {
             Link::Direct(pairs) => pairs.iter().map(|(own, _)| *own).collect(),
@@ -299,7 +266,6 @@ impl Resource {
         self.field_index.get(name).map(|id| (*id, &self.fields[*id]))
     }
 
-    /// The fields of the primary key.
     pub fn key_fields(&self) -> impl Iterator<Item = &Field> {
         self.key.iter().map(|id| &self.fields[*id])
     }
@@ -314,7 +280,6 @@ impl Resource {
         OWN_CONTEXTS.contains(&self.context.as_str())
     }
 
-    /// The relation of this name.
     pub fn relation(&self, name: &str) -> Option<&Relation> {
         self.relation_index.get(name).map(|index| &self.relations[*index])
     }
@@ -331,7 +296,6 @@ impl Catalog {
         resolve::resolve(own, manifest)
     }
 
-    /// All resources, in the order of the manifest.
     pub fn resources(&self) -> &[Resource] {
         &self.resources
     }
@@ -344,12 +308,10 @@ impl Catalog {
         })
     }
 
-    /// The resource with this id.
     pub fn resource(&self, id: ResourceId) -> &Resource {
         &self.resources[id]
     }
 
-    /// The resource called `context.name`.
     pub fn by_name(&self, full_name: &str) -> Option<ResourceId> {
         self.by_name.get(full_name).copied()
     }

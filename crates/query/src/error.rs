@@ -14,10 +14,8 @@ macro_rules! codes {
         pub enum Code { $($(#[doc = $doc])+ $name,)+ }
 
         impl Code {
-            /// All codes, in order.
             pub const ALL: &'static [Code] = &[$(Code::$name),+];
 
-            /// The code in an answer.
             pub fn as_str(self) -> &'static str {
                 match self { $(Code::$name => $text,)+ }
             }
@@ -92,10 +90,8 @@ codes! {
     Identifier = "QS313",
 }
 
-/// One fault of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The kind of fault.
     pub code: Code,
     /// A JSON Pointer into the body.
     pub path: String,
@@ -111,7 +107,6 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error with a single fault.
     pub fn one(code: Code, path: impl Into<String>, message: impl Into<String>) -> Self {
         Error { faults: vec![Fault { code, path: path.into(), message: message.into() }] }
     }
@@ -131,7 +126,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Collects the faults of a stage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults(Vec<Fault>);
 

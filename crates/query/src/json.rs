@@ -15,18 +15,13 @@ use crate::pointer::Pointer;
 /// How deep arrays and objects may be nested; a valid statement needs far less.
 const MAX_JSON_DEPTH: usize = 256;
 
-/// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
-    /// `null`
     Null,
-    /// `true` or `false`
     Bool(bool),
     /// A number, as written.
     Number(Box<str>),
-    /// A string.
     Text(String),
-    /// An array.
     Array(Vec<Json>),
     /// An object, its keys in the order of the document, each once.
     Object(Vec<(String, Json)>),

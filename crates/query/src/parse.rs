@@ -32,10 +32,8 @@ const MAX_PARSED_ENTRIES: usize = 50 * MAX_FILTER_NODES;
 const BODY_KEYS: [&str; 2] = ["query", "constraint"];
 const TOP_KEYS: [&str; 6] = ["where", "relations", "order", "aggregation", "limit", "offset"];
 
-/// The body of a request.
 #[derive(Debug)]
 pub struct Body {
-    /// The statement.
     pub query: Statement,
     /// A second statement that narrows it.
     pub constraint: Option<Statement>,
@@ -247,12 +245,10 @@ impl Parser {
     }
 }
 
-/// The message for more than [`MAX_FILTER_NODES`].
 pub(crate) fn too_many_nodes() -> String {
     format!("a statement has at most {MAX_FILTER_NODES} connectors, relation filters and operators in all its `where` clauses")
 }
 
-/// A value of the client in a message, shortened.
 fn found(value: &Json) -> String {
     match value {
         Json::Text(text) => format!("{:?}", shorten(text)),
@@ -260,7 +256,6 @@ fn found(value: &Json) -> String {
     }
 }
 
-/// The message for an unknown key.
 fn unknown_key(what: &str, known: &[&str], key: &str) -> String {
     format!("{what} takes only the keys {}{}; found `{}`", quoted_list(known), did_you_mean(key, known), shorten(key))
 }

@@ -32,7 +32,6 @@ const MAX_TABLES: usize = 2_000;
 /// How many values a list of an operator may have.
 pub const MAX_VALUES: usize = 10_000;
 
-/// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `{total, count, rows}`
@@ -46,16 +45,12 @@ pub enum Operation {
 /// A statement with resolved names, checked values and the policy of each table.
 #[derive(Debug)]
 pub struct Plan<'c> {
-    /// The operation.
     pub operation: Operation,
-    /// Rows or groups.
     pub body: PlanBody<'c>,
 }
 
-/// The two kinds of results.
 #[derive(Debug)]
 pub enum PlanBody<'c> {
-    /// Rows with their relations.
     Rows(Select<'c>),
     /// One object a group.
     Groups(Grouped<'c>),
@@ -82,13 +77,10 @@ pub(crate) struct Scope<'c> {
 /// Whether a row shows a field or its mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
-    /// The value.
     Plain,
-    /// The value through this mask.
     Masked(crate::catalog::Mask),
 }
 
-/// A loaded relation.
 #[derive(Debug)]
 pub struct Child<'c> {
     pub(crate) relation: &'c Relation,
@@ -107,7 +99,6 @@ pub(crate) struct Join<'c> {
     pub(crate) table: Table<'c>,
 }
 
-/// One sort key.
 #[derive(Debug)]
 pub(crate) struct Sort<'c> {
     pub(crate) column: Column<'c>,
@@ -117,7 +108,6 @@ pub(crate) struct Sort<'c> {
 /// Whose rights apply to a part of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rights {
-    /// The viewer's.
     Viewer,
     /// The manifest's: permissions and masks do not apply, and `$account.…` is a variable.
     Manifest,
@@ -161,7 +151,6 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
     Ok(Plan { operation, body })
 }
 
-/// Limit and offset of one level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) limit: Option<u64>,

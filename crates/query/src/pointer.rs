@@ -14,7 +14,6 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// The name of the layer in `explain`.
     pub fn as_str(self) -> &'static str {
         match self {
             Layer::Query => "query",
@@ -24,7 +23,6 @@ impl Layer {
     }
 }
 
-/// A place in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
     pub(crate) layer: Layer,
@@ -118,7 +116,6 @@ impl Pointer {
         Pointer(base.to_owned())
     }
 
-    /// Appends a key of an object.
     pub fn key(&mut self, name: &str) {
         if self.0.len() > MAX_POINTER_BYTES {
             return;
@@ -134,7 +131,6 @@ impl Pointer {
         }
     }
 
-    /// Appends an index of an array.
     pub fn index(&mut self, index: usize) {
         if self.0.len() <= MAX_POINTER_BYTES {
             // Writing to a String cannot fail.
@@ -142,7 +138,6 @@ impl Pointer {
         }
     }
 
-    /// The pointer as text.
     pub fn finish(self) -> String {
         self.0
     }

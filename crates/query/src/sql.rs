@@ -33,7 +33,6 @@ pub struct Sql {
 }
 
 impl Sql {
-    /// The statement.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -50,27 +49,20 @@ impl Sql {
     }
 }
 
-/// A bound value.
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// Its type.
     pub kind: Kind,
-    /// One value or a list.
     pub many: Many,
     /// The value, or the keys of the parents' rows, which are known when those were read.
     pub source: Source,
 }
 
-/// One value or a list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Many {
-    /// One value.
     One,
-    /// An array.
     List,
 }
 
-/// Where a bound value comes from.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// The statement, the policy, or a limit.
@@ -81,34 +73,20 @@ pub enum Source {
     KeysAsJson,
 }
 
-/// The types of bound values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `bool`
     Bool,
-    /// `int4`
     Int4,
-    /// `int8`
     Int8,
-    /// `float4`
     Float4,
-    /// `float8`
     Float8,
-    /// `numeric`
     Numeric,
-    /// `text`
     Text,
-    /// `uuid`
     Uuid,
-    /// `date`
     Date,
-    /// `time`
     Time,
-    /// `timestamp`
     Timestamp,
-    /// `timestamptz`
     Timestamptz,
-    /// `jsonb`
     Jsonb,
 }
 
@@ -137,15 +115,10 @@ impl Kind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Query {
-    /// The operation.
     pub operation: Operation,
-    /// The root's rows or the groups.
     pub root: Level,
-    /// How to count all rows.
     pub total: Total,
-    /// The root's limit.
     pub limit: Option<u64>,
-    /// The root's offset.
     pub offset: u64,
 }
 
@@ -173,15 +146,12 @@ pub enum Total {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Level {
-    /// The SQL.
     pub sql: Sql,
     /// The members of each row's object.
     pub outputs: Vec<Output>,
-    /// The relations loaded for these rows.
     pub children: Vec<ChildLevel>,
 }
 
-/// The rows of a relation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChildLevel {
@@ -191,9 +161,7 @@ pub struct ChildLevel {
     pub many: bool,
     /// The columns of the parent's row that are its key.
     pub parent_columns: Vec<usize>,
-    /// How to find the parent of a row.
     pub owner: Owner,
-    /// The rows.
     pub level: Level,
 }
 
@@ -212,11 +180,8 @@ pub enum Owner {
 pub struct Output {
     /// `,"name":`
     pub key: Arc<[u8]>,
-    /// Its column in the row.
     pub column: usize,
-    /// The meaning of the column.
     pub decode: Decode,
-    /// Plain or masked.
     pub show: Show,
     /// The values of an enum, where the column may hold others: those read as null.
     pub values: Option<Arc<[EnumValue]>>,
@@ -238,11 +203,8 @@ pub const SMALLEST_TERM: f64 = 1e-288;
 /// The meaning of a column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decode {
-    /// A field's value.
     Value(Scalar, Stored),
-    /// An array of values.
     Array(Scalar),
-    /// A number of rows.
     Count,
     /// A sum, shown as a number.
     SumNumber,

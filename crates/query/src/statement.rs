@@ -77,7 +77,6 @@ pub(crate) struct Order {
     pub(crate) direction: Direction,
 }
 
-/// Which way an order entry sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Smallest first, NULL last.
@@ -113,18 +112,14 @@ pub(crate) enum MeasureAlias {
     Refused,
 }
 
-/// The five aggregate functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// How many.
     Count,
     /// The exact sum.
     Sum,
     /// The exact mean.
     Avg,
-    /// The smallest.
     Min,
-    /// The largest.
     Max,
 }
 
@@ -136,7 +131,6 @@ impl Function {
         Function::ALL.into_iter().find(|function| function.as_str() == word)
     }
 
-    /// The name in a statement.
     pub fn as_str(self) -> &'static str {
         match self {
             Function::Count => "count",
@@ -148,7 +142,6 @@ impl Function {
     }
 }
 
-/// The thirteen operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Compare(Comparison),
@@ -221,7 +214,6 @@ impl Statement {
         self.repeated.iter().filter_map(again)
     }
 
-    /// The JSON Pointer of a place in this statement.
     pub(crate) fn pointer(&self, at: At) -> String {
         self.places.iter().find(|places| places.root().layer == at.layer).map_or_else(String::new, |places| places.pointer(at))
     }

@@ -35,10 +35,8 @@ impl std::ops::Deref for EnumValue {
     }
 }
 
-/// The type of a single value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar {
-    /// `bool`
     Bool,
     /// `int`: 32 bits
     Int,
@@ -48,19 +46,13 @@ pub enum Scalar {
     Float,
     /// `decimal`: exact
     Decimal,
-    /// `text`
     Text,
-    /// `uuid`
     Uuid,
-    /// `date`
     Date,
-    /// `time` of day
     Time,
     /// `timestamp`: an instant
     Timestamp,
-    /// `json`
     Json,
-    /// `enum` with its values
     Enum(Arc<[EnumValue]>),
 }
 
@@ -84,7 +76,6 @@ impl Scalar {
         })
     }
 
-    /// The type's name in a manifest.
     pub fn name(&self) -> &'static str {
         match self {
             Scalar::Bool => "bool",
@@ -103,16 +94,12 @@ impl Scalar {
     }
 }
 
-/// The names of all types.
 pub const TYPE_NAMES: [&str; 12] =
     ["bool", "int", "bigint", "float", "decimal", "text", "uuid", "date", "time", "timestamp", "json", "enum"];
 
-/// A field's type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// One value.
     One(Scalar),
-    /// `T[]`
     Array(Scalar),
 }
 
@@ -173,12 +160,10 @@ impl Type {
         }
     }
 
-    /// The aggregate functions that accept this type.
     pub fn functions(&self) -> Vec<&'static str> {
         Function::ALL.into_iter().filter(|function| self.measures(*function)).map(Function::as_str).collect()
     }
 
-    /// The operators that accept this type.
     pub fn operators(&self) -> Vec<&'static str> {
         crate::statement::OPERATORS.iter().filter(|(_, operator)| self.admits(*operator)).map(|(name, _)| *name).collect()
     }

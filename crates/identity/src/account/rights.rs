@@ -11,21 +11,17 @@ use crate::account::permission::{Catalogue, Permission};
 /// recognises it in `dPermissions`. It cannot be changed or removed.
 pub const ADMINISTRATOR: Uuid = Uuid::from_u128(0x0000_0000_0000_4000_8000_0000_0000_0001);
 
-/// The name of that role.
 pub const ADMINISTRATOR_NAME: &str = "administrator";
 
 const ALL: &str = "all";
 
-/// The permissions of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RolePermissions {
     /// Every permission, future ones included.
     Everything,
-    /// These.
     Listed(BTreeSet<Permission>),
 }
 
-/// A role for the rules of rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     id: Uuid,
@@ -39,12 +35,10 @@ impl Role {
         Role { id, holding }
     }
 
-    /// Its id.
     pub fn id(&self) -> Uuid {
         self.id
     }
 
-    /// Its permissions.
     pub fn holding(&self) -> &RolePermissions {
         &self.holding
     }
@@ -58,7 +52,6 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// No permission.
     pub fn none() -> Self {
         Rights::default()
     }
@@ -83,12 +76,10 @@ impl Rights {
         self.roles.contains_key(&ADMINISTRATOR)
     }
 
-    /// Whether they include this permission.
     pub fn hold(&self, permission: &str) -> bool {
         self.are_everything() || self.all.contains(permission)
     }
 
-    /// The names in `all`.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(String::as_str)
     }
@@ -139,16 +130,13 @@ impl Rights {
     }
 }
 
-/// Why a change of rights is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RightsFault {
     /// More than the actor holds.
     #[error("nobody can grant or take over what they do not hold")]
     NotHeld,
-    /// No administrator would be left.
     #[error("the last active administrator cannot be removed, deactivated or deprived of the role")]
     LastAdministrator,
-    /// The built-in role.
     #[error("the role administrator is built in and cannot be changed or removed")]
     BuiltIn,
 }
@@ -158,7 +146,6 @@ pub fn keep_an_administrator(before: usize, after: usize) -> Result<(), RightsFa
     if before > 0 && after == 0 { Err(RightsFault::LastAdministrator) } else { Ok(()) }
 }
 
-/// Whether a role may be changed or removed.
 pub fn may_change_role(role: Uuid) -> Result<(), RightsFault> {
     if role == ADMINISTRATOR { Err(RightsFault::BuiltIn) } else { Ok(()) }
 }

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 /// At most so many added or removed members of a list are shown; of the rest only the number.
 const MAX_MEMBERS: usize = 50;
 
-/// The fields that an update changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ChangedFields(BTreeMap<String, Option<Value>>);
 
@@ -40,7 +39,6 @@ fn compared(before: &Value, after: &Value) -> Value {
     json!({ "added": missing_from(old, new), "removed": missing_from(new, old) })
 }
 
-/// The members of one list that are not in another.
 fn missing_from(other: &[Value], list: &[Value]) -> Vec<Value> {
     let mut members: Vec<Value> = list.iter().filter(|member| !other.contains(member)).cloned().collect();
     if members.len() > MAX_MEMBERS {

@@ -22,12 +22,10 @@ impl fmt::Debug for Sealed {
 }
 
 impl Sealed {
-    /// From the bytes in the database.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Sealed)
     }
 
-    /// The bytes to store.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -38,7 +36,6 @@ impl Sealed {
         Sealed::from_bytes(&[nonce.as_slice(), &sealed].concat())
     }
 
-    /// Opens it with the previous token.
     pub(crate) fn open(&self, with: &RefreshToken, family: Uuid) -> Option<RefreshToken> {
         let (nonce, text) = self.0.split_first_chunk::<NONCE_LENGTH>()?;
         let opened = Seal::of(with.bytes(), SALT, family.as_bytes())?.open(*nonce, text)?;

@@ -6,18 +6,14 @@ use crate::base64url;
 use crate::json::{self, Object};
 use crate::keys::public::{KeyId, PublicKey};
 
-/// The largest key set.
 pub const MAX_KEY_SET_BYTES: usize = 64 * 1024;
-/// The most keys of a key set.
 pub const MAX_KEYS: usize = 16;
 
 /// Members that only a private or symmetric key has.
 const SECRET_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/// Why a key, or a whole key set, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeySetFault {
-    /// Too many bytes or keys.
     #[error("is too large")]
     TooLarge,
     /// No JSON object with an array of objects in `keys`.
@@ -50,7 +46,6 @@ impl PublicKey {
 }
 
 impl KeySet {
-    /// A set of keys to publish.
     pub fn new(keys: Vec<PublicKey>) -> Result<Self, KeySetFault> {
         if keys.len() > MAX_KEYS {
             return Err(KeySetFault::TooLarge);
@@ -100,17 +95,14 @@ impl KeySet {
         }
     }
 
-    /// The key with this `kid`.
     pub fn find(&self, id: &KeyId) -> Option<&PublicKey> {
         self.0.iter().find(|key| key.id() == id)
     }
 
-    /// All keys.
     pub fn keys(&self) -> &[PublicKey] {
         &self.0
     }
 
-    /// The document to publish.
     pub fn to_json(&self) -> Value {
         json!({"keys": self.0.iter().map(PublicKey::to_jwk).collect::<Vec<_>>()})
     }

@@ -24,13 +24,11 @@ const PEM_WIDTH: usize = 64;
 pub struct KeyId(String);
 
 impl KeyId {
-    /// Reads a `kid`.
     pub fn parse(text: &str) -> Option<Self> {
         let fits = !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic());
         fits.then(|| KeyId(text.to_owned()))
     }
 
-    /// The `kid` as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -92,7 +90,6 @@ impl PublicKey {
         PublicKey { id, ..self }
     }
 
-    /// Its `kid`.
     pub fn id(&self) -> &KeyId {
         &self.id
     }

@@ -13,17 +13,13 @@ pub const REPLICA_SECONDS: i64 = 60;
 /// How long a retired key is published: as long as any token can live, because lifetimes of clients may have been longer before.
 pub const RETIRED_SECONDS: i64 = MAX_TOKEN_SECONDS + REPLICA_SECONDS + LEEWAY_SECONDS;
 
-/// The state of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// Published; does not sign yet.
     Announced {
-        /// When it was first published.
         since: Timestamp,
     },
-    /// Signs.
     Signing {
-        /// When it began to sign.
         since: Timestamp,
     },
     /// Signs no more; published as long as one of its tokens can live.
@@ -33,16 +29,12 @@ pub enum KeyState {
     },
 }
 
-/// A key and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// The public key.
     pub key: PublicKey,
-    /// Its state.
     pub state: KeyState,
 }
 
-/// Why a step of a rotation is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RotationFault {
     /// Another key is announced already.
@@ -51,13 +43,11 @@ pub enum RotationFault {
     /// The key was used before.
     #[error("this key is or was in use: a rotation needs a new one")]
     Known,
-    /// Nothing is announced.
     #[error("no key is announced")]
     NothingAnnounced,
     /// Verifiers may not know the key yet.
     #[error("the announced key may sign in {0} seconds, when every verifier knows it")]
     TooEarly(i64),
-    /// The key set is full.
     #[error("{MAX_KEYS} keys are published, and verifiers take no more: a new one can be announced in {0} seconds, when the first is over")]
     Full(i64),
     /// There are two signing keys, or two announced ones.
@@ -65,7 +55,6 @@ pub enum RotationFault {
     Contradiction,
 }
 
-/// A key and the time of its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dated {
     key: PublicKey,
@@ -116,12 +105,10 @@ impl KeyRing {
         retired.chain([signing]).chain(announced).collect()
     }
 
-    /// The key that signs.
     pub fn signing(&self) -> &PublicKey {
         &self.signing.key
     }
 
-    /// The key that will sign next.
     pub fn announced(&self) -> Option<&PublicKey> {
         self.announced.as_ref().map(|announced| &announced.key)
     }

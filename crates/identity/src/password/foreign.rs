@@ -25,14 +25,28 @@ const OUTPUT_BYTES: std::ops::RangeInclusive<usize> = 16..=128;
 /// A hash that can be compared but is never made.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Foreign {
-    /// Argon2 in any variant.
-    Argon2 { algorithm: Algorithm, version: Version, cost: [u32; 3], salt: Vec<u8>, output: Vec<u8> },
+    Argon2 {
+        algorithm: Algorithm,
+        version: Version,
+        cost: [u32; 3],
+        salt: Vec<u8>,
+        output: Vec<u8>,
+    },
     /// bcrypt of the password or of its SHA-256.
     Bcrypt(Before, String),
-    /// scrypt.
-    Scrypt { logarithm: u8, block: u32, lanes: u32, salt: Vec<u8>, output: Vec<u8> },
-    /// PBKDF2 with HMAC.
-    Pbkdf2 { hash: Hash, iterations: NonZeroU32, salt: Vec<u8>, output: Vec<u8> },
+    Scrypt {
+        logarithm: u8,
+        block: u32,
+        lanes: u32,
+        salt: Vec<u8>,
+        output: Vec<u8>,
+    },
+    Pbkdf2 {
+        hash: Hash,
+        iterations: NonZeroU32,
+        salt: Vec<u8>,
+        output: Vec<u8>,
+    },
 }
 
 /// What happens to a password before bcrypt.
@@ -43,7 +57,6 @@ pub(crate) enum Before {
     Sha256,
 }
 
-/// The hash below PBKDF2's HMAC.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hash {
     Sha1,
@@ -52,7 +65,6 @@ pub(crate) enum Hash {
 }
 
 impl Foreign {
-    /// Reads a hash in any of the accepted formats.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_HASH_BYTES {
             return None;

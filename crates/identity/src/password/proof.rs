@@ -11,7 +11,6 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// The compared hash.
     pub fn compared(&self) -> &PasswordHash {
         &self.compared
     }

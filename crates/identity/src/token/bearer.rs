@@ -13,11 +13,9 @@ const MAX_NAME_BYTES: usize = 255;
 /// The claims that a satellite reads from an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BearerClaims {
-    /// `sub`: the account.
     pub account: Uuid,
     /// `sid`, if it is a UUID, as account changes name it.
     pub family: Option<Uuid>,
-    /// `exp`
     pub expires_at: Timestamp,
 }
 

@@ -23,12 +23,10 @@ const CLAIMS_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type
 const CREDENTIAL_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type/credential-change";
 const SESSION_REVOKED: &str = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
 
-/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
     /// The rights, tenants or names of the subject changed.
     ClaimsChange,
-    /// Its password changed.
     CredentialChange,
     /// It is signed out: its earlier tokens are revoked.
     SessionRevoked,
@@ -37,13 +35,10 @@ pub enum ChangeKind {
 /// The subject of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
-    /// An account.
     Account(Uuid),
     /// A token family: the `sid` of its access tokens.
     Family {
-        /// The family.
         family: Uuid,
-        /// Its account.
         account: Uuid,
     },
     /// All grants of a client.
@@ -57,11 +52,8 @@ pub enum Subject {
 pub struct AccountChange {
     /// Its number; the next change has the next one.
     pub sequence: i64,
-    /// Its kind.
     pub happening: ChangeKind,
-    /// The subject of a change.
     pub subject: Subject,
-    /// Its time.
     pub at: Timestamp,
 }
 

@@ -151,7 +151,6 @@ impl Resolver {
         Some(field)
     }
 
-    /// The values of an enum.
     fn values(&mut self, declaration: &FieldDeclaration, scalar: &mut Scalar) {
         let FieldDeclaration { line, name, .. } = declaration;
         match (scalar, &declaration.values) {
@@ -173,7 +172,6 @@ impl Resolver {
         }
     }
 
-    /// How a SQLite file stores a timestamp.
     fn stored(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Stored {
         let FieldDeclaration { line, name, .. } = declaration;
         let stored = match declaration.stored.as_deref() {

@@ -4,7 +4,6 @@ use crate::catalog::{Catalog, Relation, Resource, ResourceId};
 use crate::json::Json;
 use crate::statement::{self, Clause, Entry, Inside};
 
-/// A relation or variable in a constraint.
 #[derive(Clone, Debug)]
 pub enum Reference<'c> {
     /// A relation that it filters by.
@@ -16,11 +15,9 @@ pub enum Reference<'c> {
         /// Whether it is below a `not`.
         polarity: Polarity,
     },
-    /// `$account.…`
     Variable(&'c str),
 }
 
-/// Whether a condition is below a `not`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polarity {
     /// Below none.

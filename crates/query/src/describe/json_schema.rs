@@ -22,12 +22,9 @@ use crate::json::build::{get, texts};
 /// The `$schema` of all documents.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The names of the definitions of one resource.
 #[derive(Clone, Debug)]
 pub struct Defined {
-    /// A row.
     pub row: String,
-    /// A Query Statement.
     pub statement: String,
     /// A body `{query, constraint}`.
     pub request: String,
@@ -43,7 +40,6 @@ pub struct Definitions {
     place: &'static str,
 }
 
-/// Makes all definitions.
 pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
     let names = Names::of(catalog);
     let mut entries = value::shared(place);
@@ -58,7 +54,6 @@ pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
     Definitions { entries, resources, place }
 }
 
-/// A document with all definitions.
 pub fn document(catalog: &Catalog) -> Json {
     let definitions = definitions(catalog, "#/$defs/");
     object! {
@@ -119,7 +114,6 @@ fn references(json: &Json, place: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Builds the definitions of one resource.
 struct SchemaBuilder<'c> {
     catalog: &'c Catalog,
     names: &'c Names,
@@ -163,12 +157,10 @@ fn reference(place: &str, name: &str) -> Json {
     object! { "$ref" => format!("{place}{name}") }
 }
 
-/// The schema or null.
 fn or_null(schema: Json) -> Json {
     object! { "anyOf" => [schema, object! { "type" => "null" }] }
 }
 
-/// The schema with a description.
 fn described(schema: Json, description: impl Into<String>) -> Json {
     match schema {
         Json::Object(mut entries) => {

@@ -110,7 +110,6 @@ impl UniqueNames {
     }
 }
 
-/// The name with a capital first letter.
 pub fn upper_first(name: &str) -> String {
     let mut characters = name.chars();
     characters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + characters.as_str())

@@ -13,7 +13,6 @@ use crate::types::{Scalar, Type};
 use super::names::Names;
 use super::{relation_comment, resource_comment, row_field, shows_null, shows_stars};
 
-/// The whole module.
 pub fn module(catalog: &Catalog) -> String {
     let names = Names::of(catalog);
     let mut out = String::from(shared::HEAD);
@@ -26,7 +25,6 @@ pub fn module(catalog: &Catalog) -> String {
     out
 }
 
-/// Writes the types of one resource.
 struct TypeWriter<'c> {
     catalog: &'c Catalog,
     names: &'c Names,
@@ -84,7 +82,6 @@ impl TypeWriter<'_> {
         out.push_str("}\n");
     }
 
-    /// The type of a field in a row.
     fn shown_type(&self, id: FieldId, field: &Field) -> String {
         let scalar = match field.kind.scalar() {
             Scalar::Bool => "boolean",
@@ -137,7 +134,6 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
     out.push_str("}\n");
 }
 
-/// A string literal.
 fn literal(text: &str) -> String {
     compact(&text.into())
 }

@@ -52,7 +52,6 @@ impl From<Vec<(String, Json)>> for Json {
     }
 }
 
-/// An array of strings.
 pub fn texts<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> Json {
     Json::Array(items.into_iter().map(|item| Json::from(item.as_ref())).collect())
 }
@@ -62,18 +61,15 @@ pub fn entries(json: Json) -> Vec<(String, Json)> {
     if let Json::Object(entries) = json { entries } else { Vec::new() }
 }
 
-/// The value under a key of an object.
 pub fn get<'j>(json: &'j Json, key: &str) -> Option<&'j Json> {
     let Json::Object(entries) = json else { return None };
     entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// On one line.
 pub fn compact(json: &Json) -> String {
     written(json, None)
 }
 
-/// Indented.
 pub fn pretty(json: &Json) -> String {
     written(json, Some(0))
 }

@@ -12,7 +12,6 @@ use super::path::{Following, Path, to_many};
 use super::predicate::{Column, Predicate};
 use super::{Bounds, Join, Planner, Rights, Scope, Sort, Table};
 
-/// Groups of rows.
 #[derive(Debug)]
 pub struct Grouped<'c> {
     pub(crate) scope: Scope<'c>,
@@ -26,14 +25,12 @@ pub(crate) struct Group<'c> {
     pub(crate) column: Column<'c>,
 }
 
-/// One function over one column, with its result key.
 #[derive(Debug)]
 pub(crate) struct Measure<'c> {
     pub(crate) key: Arc<[u8]>,
     pub(crate) measured: Measured<'c>,
 }
 
-/// What a measure computes.
 #[derive(Debug)]
 pub(crate) enum Measured<'c> {
     /// `count(*)`

@@ -42,7 +42,6 @@ pub(super) fn to_many(relation: &str) -> String {
 }
 
 impl<'c> Planner<'c, '_> {
-    /// The column of a path.
     pub(super) fn path(&mut self, table: &Table<'c>, path: Path<'_>, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
         let Path { name, at, rights, following } = path;
         let Some((relation, column)) = name.split_once('.') else {

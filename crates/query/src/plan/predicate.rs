@@ -18,12 +18,9 @@ pub(crate) struct Column<'c> {
     pub(crate) field: &'c Field,
 }
 
-/// A condition.
 #[derive(Debug)]
 pub(crate) enum Predicate<'c> {
-    /// True for every row.
     Always,
-    /// True for no row.
     Never,
     All(Vec<Predicate<'c>>),
     Any(Vec<Predicate<'c>>),

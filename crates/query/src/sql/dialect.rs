@@ -17,7 +17,6 @@ use super::{Kind, Many, Writer};
 pub(super) use shared::Logic;
 use shared::enum_values;
 
-/// The two databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// PostgreSQL 13 or newer.

@@ -9,7 +9,6 @@ use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
 
 use super::dialect::Logic;
 
-/// One `SELECT`.
 #[derive(Debug)]
 pub(super) struct SqlSelect<'p> {
     pub(super) distinct: bool,
@@ -40,7 +39,6 @@ impl<'p> SqlSelect<'p> {
     }
 }
 
-/// The columns of a `SELECT`.
 #[derive(Debug)]
 pub(super) struct SelectList<'p> {
     /// Text before the list: `k.n`, `count(*)`.
@@ -225,7 +223,6 @@ pub(super) enum Operand<'p> {
     Key(usize, &'p Field),
 }
 
-/// A condition on rows.
 #[derive(Debug)]
 pub(super) enum Condition<'p> {
     /// A predicate without a connector or a relation filter.
@@ -237,7 +234,6 @@ pub(super) enum Condition<'p> {
     In(Box<KeyIn<'p>>),
 }
 
-/// An `ORDER BY`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OrderBy<'p> {
     /// What comes before the sort keys.

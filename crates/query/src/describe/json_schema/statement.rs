@@ -10,7 +10,6 @@ use crate::types::Type;
 use super::{SchemaBuilder, closed, described, one_of, or_null};
 
 impl SchemaBuilder<'_> {
-    /// All definitions of this resource's statement.
     pub(super) fn statement(&self, entries: &mut Vec<(String, Json)>) {
         let sortable: Vec<String> =
             usable(self.resource).filter(|field| field.kind.is_sortable()).map(|field| field.name.clone()).collect();
