@@ -1,5 +1,4 @@
-//! Audit events: one variant for each kind of event, with its data. No variant can hold a secret. Typed names are not stored, because
-//! people type passwords into the wrong field.
+//! Audit events, with their data. No variant can hold a secret or a typed name: people type passwords into the wrong field.
 
 mod changed_fields;
 
@@ -65,11 +64,8 @@ pub enum ChangedRecord {
     Role(Uuid),
     Tenant(Uuid),
     App(Uuid),
-    /// An account on the list of an app.
-    Listing {
-        app: Uuid,
-        account: Uuid,
-    },
+    // An account on the list of an app.
+    Listing { app: Uuid, account: Uuid },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -85,75 +81,27 @@ pub enum RecordChange {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AuditEvent {
-    /// An account signed in at the page.
-    SignedIn {
-        account: Uuid,
-        session: Uuid,
-    },
-    SignInRefused {
-        /// The account, if the name is known.
-        account: Option<Uuid>,
-        reason: SignInRefusal,
-    },
-    ClientRefused {
-        client: Option<ClientId>,
-    },
-    GrantRefused {
-        client: Option<ClientId>,
-        grant: Option<GrantType>,
-        error: ErrorCode,
-    },
-    CodeIssued {
-        account: Uuid,
-        client: ClientId,
-    },
-    Granted {
-        account: Uuid,
-        client: ClientId,
-        grant: GrantType,
-        family: Uuid,
-    },
-    /// A used code came again, and its family was revoked.
-    CodeReplayed {
-        client: ClientId,
-        family: Uuid,
-    },
-    /// A refresh token came again within the retry window and got the same successor.
-    RefreshRepeated {
-        account: Uuid,
-        client: ClientId,
-        family: Uuid,
-    },
-    /// A used refresh token came again, and its family was revoked.
-    RefreshReused {
-        client: ClientId,
-        family: Uuid,
-    },
-    /// A family was revoked by its client or its account.
-    Revoked {
-        family: Uuid,
-    },
-    SessionEnded {
-        account: Uuid,
-        session: Uuid,
-    },
-    Changed {
-        record: ChangedRecord,
-        change: RecordChange,
-        /// The account that did it; `None` for the command line.
-        actor: Option<Uuid>,
-    },
-    OperationRefused {
-        actor: Uuid,
-        /// Its name, such as `iamUpdateAccount`.
-        operation: String,
-        reason: OperationRefusal,
-    },
-    /// A signing key was announced, began to sign, or was dropped.
-    KeyRotated {
-        key: String,
-        state: &'static str,
-    },
+    SignedIn { account: Uuid, session: Uuid },
+    SignInRefused { account: Option<Uuid>, reason: SignInRefusal },
+    ClientRefused { client: Option<ClientId> },
+    GrantRefused { client: Option<ClientId>, grant: Option<GrantType>, error: ErrorCode },
+    CodeIssued { account: Uuid, client: ClientId },
+    Granted { account: Uuid, client: ClientId, grant: GrantType, family: Uuid },
+    // A used code came again, and its family was revoked.
+    CodeReplayed { client: ClientId, family: Uuid },
+    // A refresh token came again within the retry window and got the same successor.
+    RefreshRepeated { account: Uuid, client: ClientId, family: Uuid },
+    // A used refresh token came again, and its family was revoked.
+    RefreshReused { client: ClientId, family: Uuid },
+    // A family was revoked by its client or its account.
+    Revoked { family: Uuid },
+    SessionEnded { account: Uuid, session: Uuid },
+    // `actor` is `None` for the command line.
+    Changed { record: ChangedRecord, change: RecordChange, actor: Option<Uuid> },
+    // `operation` is a name such as `iamUpdateAccount`.
+    OperationRefused { actor: Uuid, operation: String, reason: OperationRefusal },
+    // A signing key was announced, began to sign, or was dropped.
+    KeyRotated { key: String, state: &'static str },
 }
 
 impl AuditEvent {
@@ -180,7 +128,9 @@ impl AuditEvent {
     pub fn data(&self) -> Map<String, Value> {
         let mut data = Data(Map::new());
         match self {
-            AuditEvent::SignedIn { account, session } => data.text("account", account).text("session", session),
+            AuditEvent::SignedIn { account, session } | AuditEvent::SessionEnded { account, session } => {
+                data.text("account", account).text("session", session)
+            }
             AuditEvent::SignInRefused { account, reason } => data.some("account", account.as_ref()).text("reason", reason.as_str()),
             AuditEvent::ClientRefused { client } => data.some("client", client.as_ref()),
             AuditEvent::GrantRefused { client, grant, error } => {
@@ -198,7 +148,6 @@ impl AuditEvent {
                 data.text("client", client).text("family", family)
             }
             AuditEvent::Revoked { family } => data.text("family", family),
-            AuditEvent::SessionEnded { account, session } => data.text("account", account).text("session", session),
             AuditEvent::OperationRefused { actor, operation, reason } => {
                 if let OperationRefusal::Permission(permission) = reason {
                     data.text("permission", *permission);

@@ -87,11 +87,8 @@ pub struct RefreshRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefreshState {
     Live,
-    Rotated {
-        at: Timestamp,
-        /// Its successor, sealed under the token itself.
-        successor: Sealed,
-    },
+    // The successor is sealed under the token itself.
+    Rotated { at: Timestamp, successor: Sealed },
 }
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,4 @@
-//! The RSA keys that sign tokens: the private key (PEM, PKCS#8 or PKCS#1, at least 2048 bits), the public key, the key set that a hub
-//! publishes and a satellite reads, and key rotation.
+//! The RSA keys that sign tokens: private key (PEM, PKCS#8 or PKCS#1, at least 2048 bits), public key, key set, and key rotation.
 
 pub mod key_set;
 pub mod public;

@@ -131,8 +131,7 @@ pub enum LoginFault {
     Issuer,
 }
 
-/// Decides whether the code may be exchanged. The caller takes the record (reads and removes it in one step) by the digest of the presented
-/// `state`; `issuer` is the answer's `iss`, if the app passed it on.
+/// Decides whether the code may be exchanged. The caller reads and removes the record in one step; `issuer` is the answer's `iss`, if known.
 pub fn finish(
     record: Option<LoginRecord>,
     sender: Sender<'_>,

@@ -1,5 +1,4 @@
-//! Origins: their spelling, and whether a request that changes something comes from one of our own pages. A browser names the origin; a
-//! program that names none has no cookies to misuse.
+//! Origins, and whether a request comes from one of our own pages. A program that names no origin has no cookies to misuse.
 
 // Only the address types: this crate does no networking.
 use core::net::{Ipv4Addr, Ipv6Addr};

@@ -1,5 +1,4 @@
-//! Passwords: stored as Argon2id, compared in the same time with and without an account, and imported in the common formats. Hashing is slow
-//! on purpose; a caller runs it off its asynchronous threads and limits how many run at once.
+//! Passwords, stored as Argon2id or imported. Hashing is slow: a caller runs it off its asynchronous threads and limits how many run at once.
 
 pub mod foreign;
 pub mod phc;
@@ -81,11 +80,8 @@ pub struct PasswordHash {
 
 #[derive(Clone, PartialEq, Eq)]
 enum Kind {
-    /// Argon2id with our parameters.
-    Ours {
-        salt: Vec<u8>,
-        output: Vec<u8>,
-    },
+    // Argon2id with our parameters.
+    Ours { salt: Vec<u8>, output: Vec<u8> },
     Foreign(Foreign),
 }
 
@@ -148,10 +144,8 @@ impl PasswordHash {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasswordCheck {
-    Matches {
-        rehash: Rehash,
-    },
-    /// It is not, or there is no hash.
+    Matches { rehash: Rehash },
+    // Also if there is no hash.
     Differs,
 }
 
@@ -163,8 +157,7 @@ pub enum Rehash {
     Needed,
 }
 
-/// Compares a password with the stored hash. Without a hash it does the same work, so that the time reveals nothing. An imported hash takes
-/// the time of its own format until it is rehashed.
+/// Compares a password with the stored hash. Without a hash it does the same work, so that the time reveals nothing.
 pub fn verify(kept: Option<&PasswordHash>, password: &Password) -> PasswordCheck {
     verify_in(&mut Workspace::default(), kept, password)
 }

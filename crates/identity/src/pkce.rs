@@ -17,9 +17,7 @@ const MAX_VERIFIER_LENGTH: usize = 128;
 pub struct Challenge(String);
 
 impl Challenge {
-    /// Reads `code_challenge` and `code_challenge_method`: 43 characters of base64url, and `S256` or nothing.
-    ///
-    /// A spelling that no SHA-256 has (stray bits in its last character) is accepted and matches no verifier.
+    /// Reads `code_challenge` and `code_challenge_method`. A spelling that no SHA-256 has (stray bits at its end) is accepted and matches nothing.
     pub fn read(challenge: Option<&str>, method: Option<&str>) -> Result<Self, Error> {
         match method {
             None | Some("S256") => {}

@@ -47,8 +47,7 @@ fn is_hub_path(text: &str) -> bool {
 pub struct AppReturnPath(String);
 
 impl AppReturnPath {
-    /// Reads a `return_to` parameter, decoded once. An app's paths may hold every character of a URL. However often the path is decoded,
-    /// no browser or router may take a part of it for another host.
+    /// Reads a `return_to` parameter. However often it is decoded, no browser or router may take a part of it for another host.
     pub fn read(text: Option<&str>) -> Self {
         AppReturnPath(text.filter(|text| is_app_path(text)).unwrap_or("/").to_owned())
     }

@@ -12,12 +12,8 @@ pub enum Revocation {
     Logout(Uuid),
     /// This account signs out everywhere.
     LogoutEverywhere(Uuid),
-    /// The password of an account changes.
-    PasswordChanged {
-        account: Uuid,
-        /// The session that changes the password; it stays.
-        kept: Option<Uuid>,
-    },
+    /// The password of an account changes; the `kept` session, which changes it, stays.
+    PasswordChanged { account: Uuid, kept: Option<Uuid> },
     /// This account is deactivated or removed.
     AccountClosed(Uuid),
     /// This client is deactivated or removed.
@@ -32,11 +28,7 @@ pub enum Selection {
     One(Uuid),
     OfSession(Uuid),
     OfAccount(Uuid),
-    /// Those of this account, except this session and its families.
-    OfAccountBut {
-        account: Uuid,
-        session: Uuid,
-    },
+    OfAccountBut { account: Uuid, session: Uuid },
     OfClient(ClientId),
 }
 
@@ -78,8 +70,7 @@ pub enum Reach {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientRevocation {
     Family(Uuid),
-    /// This family, and the session that it belongs to when the revocation happens, with all families of that session. A browser that
-    /// signs in again moves its families to a new session.
+    /// This family, and with all its families the session that it belongs to when this happens: a new sign-in moves families to a new session.
     SessionOf(Uuid),
 }
 

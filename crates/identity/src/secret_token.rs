@@ -1,5 +1,4 @@
-//! Secret tokens: 256 random bits, shown once, stored as SHA-256. The purpose is part of the type, so that a refresh token cannot pass as a
-//! code.
+//! Secret tokens: 256 random bits, shown once, stored as SHA-256. The purpose is part of the type: a refresh token cannot pass as a code.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,26 +11,12 @@ use crate::base64url;
 
 pub mod purpose {
     macro_rules! purposes {
-        ($($(#[$doc:meta])* $name:ident),*) => {$(
-            $(#[$doc])*
+        ($($name:ident),*) => {$(
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
             pub enum $name {}
         )*};
     }
-    purposes!(
-        /// An authorization code.
-        Code,
-        /// A refresh token.
-        Refresh,
-        /// A link that sets a password, once.
-        Link,
-        /// A client's secret.
-        Client,
-        /// A satellite's `state`.
-        State,
-        /// Binds a satellite's login to a browser.
-        Binding
-    );
+    purposes!(Code, Refresh, Link, Client, State, Binding);
 }
 
 pub type Code = SecretToken<purpose::Code>;

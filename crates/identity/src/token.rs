@@ -1,5 +1,4 @@
-//! The signed tokens of a hub: the claims of each kind, and their verification. Only verification makes a `Verified`, and the kind is part
-//! of its type: a session cookie cannot pass as an access token.
+//! The signed tokens of a hub. Only verification makes a `Verified`, of one kind: a session cookie cannot pass as an access token.
 
 pub mod access;
 pub mod bearer;
@@ -214,9 +213,7 @@ pub fn sign<C: Claims>(claims: &C, key: &PrivateKey) -> Result<String, KeyError>
 }
 
 impl Unverified<'_> {
-    /// Checks everything: the kind in the header, the signature, which covers the header, and the claims.
-    ///
-    /// The key must be that of [`Unverified::key_id`]; another one is refused as unknown.
+    /// Checks kind, signature and claims. The key must be that of [`Unverified::key_id`]; another one is refused as unknown.
     pub fn verify<C: Claims>(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<C>, TokenFault> {
         self.judge(key, expected, Use::Credential)
     }

@@ -55,8 +55,7 @@ impl Credentials {
         &self.secret
     }
 
-    /// Reads the credentials from `Authorization` or from `client_id` and `client_secret` of the body. It refuses both at once, and a secret
-    /// in the URL. Revocation and introspection use it too.
+    /// Reads the credentials from `Authorization` or from the body. It refuses both at once, and a secret in the URL.
     pub fn read(authorization: &[&str], query: Option<&str>, body: &Parameters) -> Result<Self, Error> {
         refuse_in_url(query)?;
         let in_body = (body.get("client_id"), body.get("client_secret"));
@@ -104,21 +103,10 @@ fn refuse_in_url(query: Option<&str>) -> Result<(), Error> {
 /// The requested grant, with all that it needs.
 #[derive(Clone, Debug)]
 pub enum GrantRequest {
-    AuthorizationCode {
-        code: Code,
-        redirect_uri: String,
-        verifier: Verifier,
-    },
-    RefreshToken {
-        token: RefreshToken,
-        /// A narrower scope; `None` for the same.
-        scope: Option<Scope>,
-    },
-    Password {
-        username: String,
-        password: Password,
-        scope: Option<Scope>,
-    },
+    AuthorizationCode { code: Code, redirect_uri: String, verifier: Verifier },
+    // The scope may be narrower; `None` for the same.
+    RefreshToken { token: RefreshToken, scope: Option<Scope> },
+    Password { username: String, password: Password, scope: Option<Scope> },
 }
 
 impl GrantRequest {

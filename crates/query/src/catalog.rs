@@ -232,15 +232,8 @@ pub struct Relation {
 pub enum Link {
     /// Own field = field of the target.
     Direct(Vec<(FieldId, FieldId)>),
-    /// Through a pivot table.
-    Through {
-        pivot: TableName,
-        /// Own field = column of the pivot.
-        own: Vec<(FieldId, Identifier)>,
-        /// Column of the pivot = field of the target.
-        other: Vec<(Identifier, FieldId)>,
-        repeats: Repeats,
-    },
+    /// Through a pivot table: own field = column of the pivot, column of the pivot = field of the target.
+    Through { pivot: TableName, own: Vec<(FieldId, Identifier)>, other: Vec<(Identifier, FieldId)>, repeats: Repeats },
 }
 
 /// Whether a pivot may contain a pair twice.

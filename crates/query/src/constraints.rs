@@ -1,5 +1,4 @@
-//! [`Manifest`] → [`Catalog`] with its constraints. A constraint is a statement: it is parsed and planned once at boot, so that its faults
-//! are found then.
+//! [`Manifest`] → [`Catalog`] with its constraints, which are parsed and planned once at boot, so that their faults are found then.
 
 mod references;
 

@@ -39,8 +39,7 @@ pub struct Body {
     pub constraint: Option<Statement>,
 }
 
-/// Parses a body `{query?, constraint?}`; an empty one selects all rows. It fails only if the body is not a JSON object. The statement keeps
-/// all other faults, so that the plan can report them together with its own.
+/// Parses a body `{query?, constraint?}`. It fails only if the body is no JSON object; the statement keeps other faults for the plan to report.
 pub fn body(bytes: &[u8]) -> Result<Body, Error> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(layers(None, None));

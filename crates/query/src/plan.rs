@@ -1,5 +1,4 @@
-//! [`Statement`] → [`Plan`]: resolves every name to a column or relation that the viewer may use, checks every value, and adds the
-//! policy of every table. The database accepts every plan.
+//! [`Statement`] → [`Plan`]: resolves names, checks values and rights, and adds the policy of every table. The database accepts every plan.
 
 mod aggregation;
 mod constraint;
@@ -299,11 +298,8 @@ impl<'c, 's> Planner<'c, 's> {
         let key = &table.resource.key;
         if parts.len() != key.len() {
             let names: Vec<&str> = key.iter().map(|id| table.resource.fields[*id].name.as_str()).collect();
-            self.faults.add(
-                Code::Identifier,
-                || "/id".into(),
-                format!("the id has the form `{}`; found {} part(s)", names.join(","), parts.len()),
-            );
+            let message = format!("the id has the form `{}`; found {} part(s)", names.join(","), parts.len());
+            self.faults.add(Code::Identifier, || "/id".into(), message);
             return None;
         }
         let mut all = Vec::with_capacity(key.len());

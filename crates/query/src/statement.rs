@@ -34,21 +34,12 @@ pub(crate) enum Entry {
     And(At, Vec<Clause>),
     Or(At, Vec<Clause>),
     Not(At, Clause),
-    /// A field with its operators or a relation with its `where`; the plan decides which.
-    Named {
-        name: Box<str>,
-        at: At,
-        inside: Inside,
-    },
-    /// Reported already; it matches nothing.
+    // A field with its operators or a relation with its `where`; the plan decides which.
+    Named { name: Box<str>, at: At, inside: Inside },
+    // Reported already; it matches nothing.
     Refused,
-    /// A connector with a value of the wrong shape. Below a field it is an unknown operator instead, so the plan reports it.
-    Malformed {
-        word: &'static str,
-        at: At,
-        code: Code,
-        message: String,
-    },
+    // A connector with a value of the wrong shape. Below a field it is an unknown operator instead, so the plan reports it.
+    Malformed { word: &'static str, at: At, code: Code, message: String },
 }
 
 #[derive(Clone, Debug)]

@@ -11,8 +11,7 @@ const MAX_MEMBERS: usize = 50;
 pub struct ChangedFields(BTreeMap<String, Option<Value>>);
 
 impl ChangedFields {
-    /// Compares two descriptions of one record. It keeps the values of the `shown` fields, and only the names of others: those may be
-    /// private or secret.
+    /// Compares two descriptions of one record. It keeps the values of the `shown` fields only: others may be private or secret.
     pub fn between(before: &Map<String, Value>, after: &Map<String, Value>, shown: &[&str]) -> Self {
         let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
         let changed = names.filter(|name| before.get(*name) != after.get(*name));

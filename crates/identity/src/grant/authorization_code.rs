@@ -1,5 +1,4 @@
-//! The authorization code grant: a code is redeemed once. The order of the checks matters: a replay revokes only if everything else is
-//! right, or anybody who saw a code could revoke the tokens of another client.
+//! The authorization code grant. A replay revokes only if everything else is right, or anybody who saw a code could revoke tokens.
 
 use uuid::Uuid;
 
@@ -43,8 +42,7 @@ pub struct PresentedCode<'a> {
 
 #[derive(Clone, Debug)]
 pub enum CodeDecision {
-    /// Store in one transaction that first sets `used_by` if it is still empty. If that changes no row, another request was faster: look
-    /// the code up and decide again, which then is a replay.
+    /// Store in one transaction that first sets `used_by` if it is still empty. If it is not, look the code up again: now it is a replay.
     Redeem(Box<Redemption>),
     /// Revoke this family and answer the error.
     Replay { family: Uuid, error: Error },

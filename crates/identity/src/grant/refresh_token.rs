@@ -43,8 +43,7 @@ pub struct SuccessorSecrets {
 
 #[derive(Clone, Debug)]
 pub enum RefreshDecision {
-    /// Store in one transaction that first sets the state if the token is still live. If that changes no row, another request was faster:
-    /// look the token up and decide again, which then is a repeat.
+    /// Store in one transaction that first sets the state if the token is still live. If it is not, look it up again: now it is a repeat.
     Rotate(Box<Rotation>),
     /// Store nothing and answer the existing successor.
     Repeat(Box<IssuedTokens>),

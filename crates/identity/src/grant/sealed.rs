@@ -1,5 +1,4 @@
-//! The stored successor of a refresh token, sealed under a key derived from that token: a repeated request opens it, a reader of the
-//! database cannot.
+//! The stored successor of a refresh token, sealed under a key derived from that token: a reader of the database cannot open it.
 
 use std::fmt;
 

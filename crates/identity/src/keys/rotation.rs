@@ -15,18 +15,11 @@ pub const RETIRED_SECONDS: i64 = MAX_TOKEN_SECONDS + REPLICA_SECONDS + LEEWAY_SE
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
-    /// Published; does not sign yet.
-    Announced {
-        since: Timestamp,
-    },
-    Signing {
-        since: Timestamp,
-    },
-    /// Signs no more; published as long as one of its tokens can live.
-    Retired {
-        /// When its last token expires.
-        until: Timestamp,
-    },
+    // Published; does not sign yet.
+    Announced { since: Timestamp },
+    Signing { since: Timestamp },
+    // Signs no more; published until its last token expires.
+    Retired { until: Timestamp },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,9 +136,7 @@ impl KeyRing {
         Ok(self)
     }
 
-    /// Lets the announced key sign and retires the old one.
-    ///
-    /// `announced_seconds` is how long it must have been published, by default [`ANNOUNCED_SECONDS`].
+    /// Lets the announced key sign, `announced_seconds` after it was published (by default [`ANNOUNCED_SECONDS`]), and retires the old one.
     pub fn promote(mut self, now: Timestamp, announced_seconds: i64) -> Result<Self, RotationFault> {
         let next = self.announced.take().ok_or(RotationFault::NothingAnnounced)?;
         let waited = now.since(next.at);
@@ -157,8 +148,7 @@ impl KeyRing {
         Ok(self)
     }
 
-    /// Lets a new key sign at once, because the old private key is lost or leaked. Verifiers fetch the key set again when they see an
-    /// unknown `kid`. An announced key that never signed is dropped.
+    /// Lets a new key sign at once, because the old one is lost or leaked: verifiers fetch the key set again for an unknown `kid`.
     pub fn replace(mut self, key: PublicKey, now: Timestamp) -> Result<Self, RotationFault> {
         self.announced = None;
         self.announce(key, now)?.promote(now, 0)

@@ -1,5 +1,4 @@
-//! Imported password hashes: bcrypt, scrypt, PBKDF2 and Argon2 with other parameters. Their costs are limited when they are read, so that no
-//! imported row can slow a hub down at a sign-in.
+//! Imported password hashes. Their costs are limited when they are read, so that no imported row can slow a hub down at a sign-in.
 
 use std::num::NonZeroU32;
 
@@ -25,28 +24,10 @@ const OUTPUT_BYTES: std::ops::RangeInclusive<usize> = 16..=128;
 /// A hash that can be compared but is never made.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Foreign {
-    Argon2 {
-        algorithm: Algorithm,
-        version: Version,
-        cost: [u32; 3],
-        salt: Vec<u8>,
-        output: Vec<u8>,
-    },
-    /// bcrypt of the password or of its SHA-256.
+    Argon2 { algorithm: Algorithm, version: Version, cost: [u32; 3], salt: Vec<u8>, output: Vec<u8> },
     Bcrypt(Before, String),
-    Scrypt {
-        logarithm: u8,
-        block: u32,
-        lanes: u32,
-        salt: Vec<u8>,
-        output: Vec<u8>,
-    },
-    Pbkdf2 {
-        hash: Hash,
-        iterations: NonZeroU32,
-        salt: Vec<u8>,
-        output: Vec<u8>,
-    },
+    Scrypt { logarithm: u8, block: u32, lanes: u32, salt: Vec<u8>, output: Vec<u8> },
+    Pbkdf2 { hash: Hash, iterations: NonZeroU32, salt: Vec<u8>, output: Vec<u8> },
 }
 
 /// What happens to a password before bcrypt.

@@ -2,8 +2,7 @@
 
 use super::{Password, PasswordCheck, PasswordHash, Rehash, Workspace, verify_in};
 
-/// A right password, as long as the compared hash is still the stored one: each transaction that uses a proof checks that. Only [`prove_in`]
-/// makes one.
+/// A right password, as long as the compared hash is still the stored one: each transaction checks that. Only [`prove_in`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     compared: PasswordHash,
@@ -21,8 +20,7 @@ impl Proof {
     }
 }
 
-/// Compares a password with the stored hash, and hashes it again, with this salt, if that is out of date. Without an account it does the
-/// same work.
+/// Compares a password with the stored hash (without one it does the same work), and hashes it again with this salt if that is out of date.
 pub fn prove_in(workspace: &mut Workspace, kept: Option<PasswordHash>, password: &Password, salt: [u8; 16]) -> Option<Proof> {
     let verdict = verify_in(workspace, kept.as_ref(), password);
     let (PasswordCheck::Matches { rehash }, Some(compared)) = (verdict, kept) else { return None };

@@ -1,5 +1,4 @@
-//! An access token as a satellite reads it. Account and expiry must be present; the ids of the token and its family matter only to the hub,
-//! which the satellite asks next.
+//! An access token as a satellite reads it: the ids of the token and its family matter only to the hub.
 
 use uuid::Uuid;
 

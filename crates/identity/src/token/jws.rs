@@ -1,5 +1,4 @@
-//! JWS in compact form (RFC 7515), only RS256, read strictly. The algorithm is a constant; headers that name keys (`jwk`, `jku`, `x5u`,
-//! `x5c`) are ignored.
+//! JWS in compact form (RFC 7515), only RS256, read strictly. Headers that name keys (`jwk`, `jku`, `x5u`, `x5c`) are ignored.
 
 use std::fmt;
 

@@ -36,14 +36,11 @@ pub enum ChangeKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     Account(Uuid),
-    /// A token family: the `sid` of its access tokens.
-    Family {
-        family: Uuid,
-        account: Uuid,
-    },
-    /// All grants of a client.
+    // A token family: the `sid` of its access tokens.
+    Family { family: Uuid, account: Uuid },
+    // All grants of a client.
     Client(ClientId),
-    /// Any account of the hub, if there are too many to name.
+    // Any account of the hub, if there are too many to name.
     Everybody,
 }
 
@@ -150,8 +147,7 @@ impl AccountChange {
 }
 
 impl Unverified<'_> {
-    /// Checks everything of a security event token: the kind in the header, the signature, and the claims. It does not expire, but one that
-    /// was signed too long ago is refused.
+    /// Checks kind, signature and claims. It does not expire, but one that was signed too long ago is refused.
     pub fn verify_security_event(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<AccountChange>, TokenFault> {
         if !self.is_of_kind(TYPE) {
             return Err(TokenFault::Kind);

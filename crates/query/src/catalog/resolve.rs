@@ -202,10 +202,8 @@ impl Resolver {
             return None;
         };
         if mask != Mask::Redact && *kind != Type::One(Scalar::Text) {
-            self.fault(
-                *line,
-                format!("field `{name}`: mask `{word}` is accepted for type `text` only; `redact` is accepted for every type"),
-            );
+            let message = format!("field `{name}`: mask `{word}` is accepted for type `text` only; `redact` is accepted for every type");
+            self.fault(*line, message);
         }
         Some((mask, unmask.clone()))
     }

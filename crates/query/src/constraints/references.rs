@@ -6,23 +6,15 @@ use crate::statement::{self, Clause, Entry, Inside};
 
 #[derive(Clone, Debug)]
 pub enum Reference<'c> {
-    /// A relation that it filters by.
-    Relation {
-        /// The dotted path: `customer.country`.
-        path: String,
-        /// The last relation of the path.
-        relation: &'c Relation,
-        /// Whether it is below a `not`.
-        polarity: Polarity,
-    },
+    // The last relation of a dotted path such as `customer.country`.
+    Relation { path: String, relation: &'c Relation, polarity: Polarity },
     Variable(&'c str),
 }
 
+/// Whether a condition is below a `not`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polarity {
-    /// Below none.
     Positive,
-    /// Below at least one.
     Negated,
 }
 

@@ -1,5 +1,4 @@
-//! TypeScript types of the rows, statements, requests and answers of each resource. The compiler reports an unknown field or key, an
-//! operator that does not apply to a type, and a wrong value.
+//! TypeScript types of the rows, statements, requests and answers of each resource: the compiler reports wrong names, operators and values.
 
 mod shared;
 mod statement;

@@ -21,10 +21,8 @@ pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
     let mut manifest = Manifest::default();
     for (key, value) in tree.get_ref() {
         if key.get_ref() != "resource" {
-            reader.fault(
-                key.span().start,
-                format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref()),
-            );
+            let message = format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref());
+            reader.fault(key.span().start, message);
             continue;
         }
         for (context, value) in reader.table(value, "resource") {
@@ -111,10 +109,8 @@ impl Reader {
         let good = bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
             && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !good {
-            self.fault(
-                offset,
-                format!("{name:?} is not a valid name for {what}; accepted are a letter or `_`, then letters, digits or `_`"),
-            );
+            let message = format!("{name:?} is not a valid name for {what}; accepted are a letter or `_`, then letters, digits or `_`");
+            self.fault(offset, message);
         }
         good
     }
@@ -226,17 +222,13 @@ impl Reader {
             }
         }
         if targets != 1 {
-            self.fault(
-                offset,
-                format!("relation `{name}` needs exactly one of `one` and `many`, naming a resource such as \"shop.order\""),
-            );
+            let message = format!("relation `{name}` needs exactly one of `one` and `many`, naming a resource such as \"shop.order\"");
+            self.fault(offset, message);
             return None;
         }
         if relation.on.is_empty() {
-            self.fault(
-                offset,
-                format!("relation `{name}` needs `on`, from own field to field of the target: `on = {{ id = \"customerId\" }}`"),
-            );
+            let message = format!("relation `{name}` needs `on`, from own field to field of the target: `on = {{ id = \"customerId\" }}`");
+            self.fault(offset, message);
             return None;
         }
         if relation.through.is_some() == relation.to.is_empty() {

@@ -14,11 +14,8 @@ const FIELD_KEYS: [&str; 3] = ["fn", "field", "as"];
 impl Parser {
     pub(super) fn aggregation(&mut self, at: At, value: Json) -> Option<Aggregation> {
         let Json::Object(entries) = value else {
-            self.fault(
-                Code::WrongShape,
-                at,
-                format!("`aggregation` must be an object with the keys {}; found {}", quoted_list(&BLOCK_KEYS), value.noun()),
-            );
+            let message = format!("`aggregation` must be an object with the keys {}; found {}", quoted_list(&BLOCK_KEYS), value.noun());
+            self.fault(Code::WrongShape, at, message);
             return None;
         };
         let mut fields = None;
@@ -73,11 +70,9 @@ impl Parser {
 
     fn aggregate_field(&mut self, at: At, item: Json) -> Option<AggregateField> {
         let Json::Object(entries) = item else {
-            self.fault(
-                Code::WrongShape,
-                at,
-                format!("an entry of `fields` must be an object with the keys {}; found {}", quoted_list(&FIELD_KEYS), item.noun()),
-            );
+            let message =
+                format!("an entry of `fields` must be an object with the keys {}; found {}", quoted_list(&FIELD_KEYS), item.noun());
+            self.fault(Code::WrongShape, at, message);
             return None;
         };
         // The outer `None` is an absent key, the inner one a value that was reported.

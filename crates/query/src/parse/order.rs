@@ -26,11 +26,8 @@ impl Parser {
 
     fn order_entry(&mut self, at: At, item: Json) -> Option<Order> {
         let Json::Object(entries) = item else {
-            self.fault(
-                Code::WrongShape,
-                at,
-                format!("an order entry must be an object with the keys {}; found {}", quoted_list(&ORDER_KEYS), item.noun()),
-            );
+            let message = format!("an order entry must be an object with the keys {}; found {}", quoted_list(&ORDER_KEYS), item.noun());
+            self.fault(Code::WrongShape, at, message);
             return None;
         };
         let mut field = None;

@@ -12,11 +12,8 @@ const NODE_KEYS: [&str; 5] = ["where", "order", "limit", "offset", "relations"];
 impl Parser {
     pub(super) fn relation_map(&mut self, at: At, value: Json, depth: usize) -> Vec<RelationNode> {
         let Json::Object(entries) = value else {
-            self.fault(
-                Code::WrongShape,
-                at,
-                format!("`relations` must be an object from relation name to `true` or a relation node; found {}", value.noun()),
-            );
+            let message = format!("`relations` must be an object from relation name to `true` or a relation node; found {}", value.noun());
+            self.fault(Code::WrongShape, at, message);
             return Vec::new();
         };
         let mut relations = Vec::with_capacity(entries.len());

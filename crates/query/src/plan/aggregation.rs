@@ -78,11 +78,8 @@ impl<'c> Planner<'c, '_> {
         };
         for layer in [Layer::Query, Layer::Constraint] {
             if statement.relations.iter().any(|relation| is_of(relation, layer)) {
-                self.faults.add(
-                    Code::Combination,
-                    || format!("/{}/relations", layer.as_str()),
-                    "`relations` cannot be combined with `aggregation`: groups have no relations to load",
-                );
+                let message = "`relations` cannot be combined with `aggregation`: groups have no relations to load";
+                self.faults.add(Code::Combination, || format!("/{}/relations", layer.as_str()), message);
             }
         }
         for relation in &statement.relations {
@@ -133,11 +130,8 @@ impl<'c> Planner<'c, '_> {
             if function == Function::Count {
                 return Some(Measured::Rows);
             }
-            self.fault(
-                Code::FunctionType,
-                field.field_at,
-                format!("`*` is accepted by `count` only; `{}` needs a field", function.as_str()),
-            );
+            let message = format!("`*` is accepted by `count` only; `{}` needs a field", function.as_str());
+            self.fault(Code::FunctionType, field.field_at, message);
             return None;
         }
         let column = self.path(table, anywhere(&field.field, field.field_at), joins)?;

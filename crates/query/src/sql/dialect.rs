@@ -158,8 +158,7 @@ pub(super) fn join_keys_first(writer: &mut Writer) {
     });
 }
 
-/// Past this many branches an OR is hidden from SQLite's planner, which weighs each of them against each other, and a chain is written
-/// as a balanced tree.
+/// Past this many branches an OR is hidden from SQLite's planner, which compares each with each, and a chain becomes a balanced tree.
 pub(super) const MAX_BRANCHES: usize = 16;
 
 /// Past this many conditions a list is hidden from SQLite's planner, which may make one chain of them again for an automatic index.

@@ -93,8 +93,7 @@ fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
     }
 }
 
-/// Whether equal strings are equal by the column's own type too, which an index serves: `(equal by type AND equal)` is true, false or
-/// unknown exactly as `equal` is.
+/// Whether equal strings are equal by the column's own type too, which an index serves: `(equal by type AND equal)` means `equal`.
 fn has_index_equality(field: &Field) -> bool {
     matches!(field.native, Native::Padded | Native::Caseless(_))
 }

@@ -1,5 +1,4 @@
-//! SQLite: the same meanings by our own functions. `peristyle_<type>(x)` gives the value in its standard form, or NULL when the stored
-//! value does not fit the type.
+//! SQLite: our functions `peristyle_<type>(x)` give the value in its standard form, or NULL when it does not fit the type.
 
 mod double;
 
@@ -270,8 +269,7 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
 }
 
-/// Whether equal values of this type are equal as they are stored, or by their collation: an index serves the join. A float may be stored
-/// as an integer of more digits.
+/// Whether equal values of this type are equal as stored, or by their collation: an index serves the join. A float may be stored as integer.
 fn joins_as_stored(field: &Field) -> bool {
     (comparable(field) && !is_float(field)) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
 }
