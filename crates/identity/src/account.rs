@@ -16,22 +16,11 @@ pub const ANONYMOUS: Uuid = Uuid::nil();
 
 pub const MAX_NAME_BYTES: usize = 254;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccountKind {
-    User,
-    Service,
-}
-
-impl AccountKind {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            AccountKind::User => "USER",
-            AccountKind::Service => "SERVICE",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        [AccountKind::User, AccountKind::Service].into_iter().find(|kind| kind.as_str() == word)
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AccountKind {
+        User = "USER",
+        Service = "SERVICE",
     }
 }
 

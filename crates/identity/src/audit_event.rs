@@ -10,27 +10,17 @@ use crate::error::ErrorCode;
 
 pub use changed_fields::ChangedFields;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SignInRefusal {
-    /// Name and password do not match, or there is no such name.
-    Credentials,
-    Inactive,
-    Throttled,
-    /// Posted by a page of another origin.
-    CrossOrigin,
-    /// The access token for a session is missing or unsuitable.
-    Token,
-}
-
-impl SignInRefusal {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            SignInRefusal::Credentials => "credentials",
-            SignInRefusal::Inactive => "inactive",
-            SignInRefusal::Throttled => "throttled",
-            SignInRefusal::CrossOrigin => "cross-origin",
-            SignInRefusal::Token => "token",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum SignInRefusal {
+        /// Name and password do not match, or there is no such name.
+        Credentials = "credentials",
+        Inactive = "inactive",
+        Throttled = "throttled",
+        /// Posted by a page of another origin.
+        CrossOrigin = "cross-origin",
+        /// The access token for a session is missing or unsuitable.
+        Token = "token",
     }
 }
 

@@ -3,7 +3,6 @@
 pub mod redirect;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use uuid::Uuid;
 
@@ -51,42 +50,20 @@ impl ClientId {
     }
 }
 
-impl fmt::Debug for ClientId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, out)
-    }
-}
+shown_as_text!(ClientId);
 
-impl fmt::Display for ClientId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum GrantType {
+        AuthorizationCode = "authorization_code",
+        RefreshToken = "refresh_token",
+        Password = "password",
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GrantType {
-    AuthorizationCode,
-    RefreshToken,
-    Password,
 }
 
 impl GrantType {
-    pub const ALL: [GrantType; 3] = [GrantType::AuthorizationCode, GrantType::RefreshToken, GrantType::Password];
-
     /// The default of a new client.
     pub const DEFAULT: [GrantType; 2] = [GrantType::AuthorizationCode, GrantType::RefreshToken];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            GrantType::AuthorizationCode => "authorization_code",
-            GrantType::RefreshToken => "refresh_token",
-            GrantType::Password => "password",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        GrantType::ALL.into_iter().find(|grant| grant.as_str() == word)
-    }
 }
 
 /// The digest of a client's secret, and of the previous one during the overlap.

@@ -43,11 +43,7 @@ pub enum PasswordFault {
 #[derive(Clone)]
 pub struct Password(Zeroizing<String>);
 
-impl fmt::Debug for Password {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Password(…)")
-    }
-}
+redacted!(Password);
 
 impl Password {
     /// A password that is typed to sign in.

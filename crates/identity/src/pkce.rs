@@ -1,7 +1,5 @@
 //! Proof Key for Code Exchange (RFC 7636), with S256 as the only method.
 
-use std::fmt;
-
 use zeroize::Zeroizing;
 
 use crate::base64url;
@@ -47,11 +45,7 @@ impl Challenge {
 #[derive(Clone)]
 pub struct Verifier(Zeroizing<String>);
 
-impl fmt::Debug for Verifier {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Verifier(…)")
-    }
-}
+redacted!(Verifier);
 
 impl Verifier {
     /// A new verifier from 32 bytes of a cryptographic generator.

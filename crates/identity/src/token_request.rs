@@ -1,7 +1,5 @@
 //! A request to the token endpoint, read in two steps: first the client's credentials, and after authentication the grant.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
@@ -40,11 +38,7 @@ pub struct Credentials {
     secret: Zeroizing<String>,
 }
 
-impl fmt::Debug for Credentials {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Credentials(…)")
-    }
-}
+redacted!(Credentials);
 
 impl Credentials {
     pub fn id(&self) -> &str {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::manifest::{Manifest, ManifestError};
 use crate::statement::Statement;
 use crate::types::{EnumValue, Scalar, Type};
 
 pub use naming::{kebab, snake};
+pub(crate) use resolve::resolve;
 pub use resolve::{CONNECTORS, OWN_CONTEXTS};
 
 /// The index of a resource in the catalog.
@@ -31,7 +31,8 @@ pub struct Catalog {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identifier {
     plain: Box<str>,
-    quoted: Box<str>,
+    /// In quotes, for SQL.
+    pub(crate) quoted: Box<str>,
 }
 
 impl Identifier {
@@ -42,11 +43,6 @@ impl Identifier {
     /// The name without quotes.
     pub fn plain(&self) -> &str {
         &self.plain
-    }
-
-    /// The name in quotes, for SQL.
-    pub(crate) fn quoted(&self) -> &str {
-        &self.quoted
     }
 }
 
@@ -133,25 +129,15 @@ pub struct Field {
     pub(crate) json_key: Arc<[u8]>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mask {
-    /// The first character and the domain.
-    Email,
-    /// The last four characters.
-    Last4,
-    /// Nothing of the value.
-    Redact,
-}
-
-impl Mask {
-    pub const ALL: [Mask; 3] = [Mask::Email, Mask::Last4, Mask::Redact];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Mask::Email => "email",
-            Mask::Last4 => "last4",
-            Mask::Redact => "redact",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Mask {
+        /// The first character and the domain.
+        Email = "email",
+        /// The last four characters.
+        Last4 = "last4",
+        /// Nothing of the value.
+        Redact = "redact",
     }
 }
 
@@ -205,16 +191,12 @@ pub enum Labels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypeName(TableName);
+pub struct TypeName(pub(crate) TableName);
 
 impl TypeName {
     /// From the database's catalog: schema and type.
     pub fn new(schema: &str, name: &str) -> Self {
         TypeName(TableName { schema: Some(Identifier::new(schema)), name: Identifier::new(name) })
-    }
-
-    pub(crate) fn table_name(&self) -> &TableName {
-        &self.0
     }
 }
 
@@ -284,11 +266,6 @@ impl Resource {
 }
 
 impl Catalog {
-    /// Resolves a manifest together with the built-in one, without their constraints.
-    pub(crate) fn unconstrained(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
-        resolve::resolve(own, manifest)
-    }
-
     pub fn resources(&self) -> &[Resource] {
         &self.resources
     }

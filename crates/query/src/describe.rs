@@ -39,8 +39,8 @@ fn statement_field(resource: &Resource, field: &Field) -> String {
 fn row_field(resource: &Resource, field: &Field) -> String {
     let kind = type_of(resource, field);
     match &field.mask {
-        Some((mask, Some(permission))) => format!("{kind}; masked (`{}`) without the permission `{permission}`", mask.name()),
-        Some((mask, None)) => format!("{kind}; always masked (`{}`)", mask.name()),
+        Some((mask, Some(permission))) => format!("{kind}; masked (`{}`) without the permission `{permission}`", mask.as_str()),
+        Some((mask, None)) => format!("{kind}; always masked (`{}`)", mask.as_str()),
         None => kind,
     }
 }

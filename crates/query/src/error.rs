@@ -7,69 +7,57 @@ use crate::pointer::Layer;
 /// How many faults one answer reports, so that a hostile statement cannot produce a huge answer.
 pub const MAX_FAULTS: usize = 100;
 
-macro_rules! codes {
-    ($($(#[doc = $doc:literal])* $name:ident = $text:literal,)+) => {
-        /// The stable code of a fault: `QS1xx` shape, `QS2xx` limits, `QS3xx` names and types.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Code { $($(#[doc = $doc])* $name,)+ }
-
-        impl Code {
-            pub const ALL: &'static [Code] = &[$(Code::$name),+];
-
-            pub fn as_str(self) -> &'static str {
-                match self { $(Code::$name => $text,)+ }
-            }
-        }
-    };
-}
-
-codes! {
-    NotJson = "QS100",
-    DuplicateKey = "QS101",
-    UnknownKey = "QS102",
-    WrongShape = "QS103",
-    UnknownOperator = "QS104",
-    /// Empty, but at least one entry is required.
-    Empty = "QS105",
-    /// A value without an operator.
-    BareValue = "QS106",
-    OperatorShape = "QS107",
-    MissingKey = "QS108",
-    /// Two keys that cannot be combined.
-    Combination = "QS109",
-    NulCharacter = "QS110",
-    /// `where` or `relations` is nested too deeply.
-    Depth = "QS201",
-    /// A limit above 10000.
-    Limit = "QS202",
-    /// A limit or offset that is not a whole number from 0.
-    WholeNumber = "QS203",
-    FilterNodes = "QS204",
-    RelationNodes = "QS205",
-    ListLength = "QS206",
-    /// Too many entries of `order`, `groupBy` or `fields`, or too many tables joined by dot-paths.
-    Entries = "QS207",
-    JsonDepth = "QS208",
-    /// `RAW`, `AND`, `OR` or `NOT` as a name.
-    ReservedName = "QS301",
-    UnknownField = "QS302",
-    UnknownRelation = "QS303",
-    /// A field that is masked for the caller.
-    MaskedField = "QS304",
-    OperatorType = "QS305",
-    ValueType = "QS306",
-    /// A dot-path that is not allowed here.
-    DotPath = "QS307",
-    /// A function, `order` or `groupBy` that does not apply to the type.
-    FunctionType = "QS308",
-    Alias = "QS309",
-    EqualKeys = "QS310",
-    /// An order entry that is not in `groupBy`.
-    OrderGroup = "QS311",
-    /// An unknown `fn` or `dir`.
-    UnknownWord = "QS312",
-    /// The id in the path does not fit the key.
-    Identifier = "QS313",
+words! {
+    /// The stable code of a fault: `QS1xx` shape, `QS2xx` limits, `QS3xx` names and types.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Code {
+        NotJson = "QS100",
+        DuplicateKey = "QS101",
+        UnknownKey = "QS102",
+        WrongShape = "QS103",
+        UnknownOperator = "QS104",
+        /// Empty, but at least one entry is required.
+        Empty = "QS105",
+        /// A value without an operator.
+        BareValue = "QS106",
+        OperatorShape = "QS107",
+        MissingKey = "QS108",
+        /// Two keys that cannot be combined.
+        Combination = "QS109",
+        NulCharacter = "QS110",
+        /// `where` or `relations` is nested too deeply.
+        Depth = "QS201",
+        /// A limit above 10000.
+        Limit = "QS202",
+        /// A limit or offset that is not a whole number from 0.
+        WholeNumber = "QS203",
+        FilterNodes = "QS204",
+        RelationNodes = "QS205",
+        ListLength = "QS206",
+        /// Too many entries of `order`, `groupBy` or `fields`, or too many tables joined by dot-paths.
+        Entries = "QS207",
+        JsonDepth = "QS208",
+        /// `RAW`, `AND`, `OR` or `NOT` as a name.
+        ReservedName = "QS301",
+        UnknownField = "QS302",
+        UnknownRelation = "QS303",
+        /// A field that is masked for the caller.
+        MaskedField = "QS304",
+        OperatorType = "QS305",
+        ValueType = "QS306",
+        /// A dot-path that is not allowed here.
+        DotPath = "QS307",
+        /// A function, `order` or `groupBy` that does not apply to the type.
+        FunctionType = "QS308",
+        Alias = "QS309",
+        EqualKeys = "QS310",
+        /// An order entry that is not in `groupBy`.
+        OrderGroup = "QS311",
+        /// An unknown `fn` or `dir`.
+        UnknownWord = "QS312",
+        /// The id in the path does not fit the key.
+        Identifier = "QS313",
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -88,9 +88,3 @@ impl fmt::Display for ManifestError {
 }
 
 impl std::error::Error for ManifestError {}
-
-impl Manifest {
-    pub fn read(text: &str) -> Result<Self, ManifestError> {
-        reader::read(text)
-    }
-}

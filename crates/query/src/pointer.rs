@@ -2,24 +2,16 @@
 
 use std::fmt::Write;
 
-/// The source of a part of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Layer {
-    /// The `query` of the body.
-    Query,
-    /// The `constraint` of the body: the wire constraint.
-    Constraint,
-    /// The manifest: constraint or soft delete.
-    Policy,
-}
-
-impl Layer {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Layer::Query => "query",
-            Layer::Constraint => "constraint",
-            Layer::Policy => "policy",
-        }
+words! {
+    /// The source of a part of a statement.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Layer {
+        /// The `query` of the body.
+        Query = "query",
+        /// The `constraint` of the body: the wire constraint.
+        Constraint = "constraint",
+        /// The manifest: constraint or soft delete.
+        Policy = "policy",
     }
 }
 

@@ -73,41 +73,22 @@ pub enum Source {
     KeysAsJson,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Bool,
-    Int4,
-    Int8,
-    Float4,
-    Float8,
-    Numeric,
-    Text,
-    Uuid,
-    Date,
-    Time,
-    Timestamp,
-    Timestamptz,
-    Jsonb,
-}
-
-impl Kind {
-    /// The type's name, for explain and for casts.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Bool => "bool",
-            Kind::Int4 => "int4",
-            Kind::Int8 => "int8",
-            Kind::Float4 => "float4",
-            Kind::Float8 => "float8",
-            Kind::Numeric => "numeric",
-            Kind::Text => "text",
-            Kind::Uuid => "uuid",
-            Kind::Date => "date",
-            Kind::Time => "time",
-            Kind::Timestamp => "timestamp",
-            Kind::Timestamptz => "timestamptz",
-            Kind::Jsonb => "jsonb",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Kind {
+        Bool = "bool",
+        Int4 = "int4",
+        Int8 = "int8",
+        Float4 = "float4",
+        Float8 = "float8",
+        Numeric = "numeric",
+        Text = "text",
+        Uuid = "uuid",
+        Date = "date",
+        Time = "time",
+        Timestamp = "timestamp",
+        Timestamptz = "timestamptz",
+        Jsonb = "jsonb",
     }
 }
 
@@ -279,7 +260,7 @@ impl Writer {
     }
 
     fn identifier(&mut self, identifier: &Identifier) {
-        self.text.push_str(identifier.quoted());
+        self.text.push_str(&identifier.quoted);
     }
 
     fn table_name(&mut self, table: &TableName) {

@@ -103,33 +103,17 @@ pub(crate) enum MeasureAlias {
     Refused,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Function {
-    Count,
-    /// The exact sum.
-    Sum,
-    /// The exact mean.
-    Avg,
-    Min,
-    Max,
-}
-
-impl Function {
-    /// All functions, in the order of the contract.
-    pub(crate) const ALL: [Function; 5] = [Function::Count, Function::Sum, Function::Max, Function::Min, Function::Avg];
-
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
-        Function::ALL.into_iter().find(|function| function.as_str() == word)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Function::Count => "count",
-            Function::Sum => "sum",
-            Function::Avg => "avg",
-            Function::Min => "min",
-            Function::Max => "max",
-        }
+words! {
+    /// In the order of the contract.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Function {
+        Count = "count",
+        /// The exact sum.
+        Sum = "sum",
+        Max = "max",
+        Min = "min",
+        /// The exact mean.
+        Avg = "avg",
     }
 }
 

@@ -59,21 +59,9 @@ pub enum Scalar {
 impl Scalar {
     /// The type of this name, `enum` without values.
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "bool" => Scalar::Bool,
-            "int" => Scalar::Int,
-            "bigint" => Scalar::BigInt,
-            "float" => Scalar::Float,
-            "decimal" => Scalar::Decimal,
-            "text" => Scalar::Text,
-            "uuid" => Scalar::Uuid,
-            "date" => Scalar::Date,
-            "time" => Scalar::Time,
-            "timestamp" => Scalar::Timestamp,
-            "json" => Scalar::Json,
-            "enum" => Scalar::Enum(Arc::default()),
-            _ => return None,
-        })
+        let plain = [Scalar::Bool, Scalar::Int, Scalar::BigInt, Scalar::Float, Scalar::Decimal, Scalar::Text, Scalar::Uuid];
+        let others = [Scalar::Date, Scalar::Time, Scalar::Timestamp, Scalar::Json, Scalar::Enum(Arc::default())];
+        plain.into_iter().chain(others).find(|scalar| scalar.name() == name)
     }
 
     pub fn name(&self) -> &'static str {

@@ -1,7 +1,6 @@
 //! The names of permissions, `context.resource.action`, and the catalogue of known ones.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 pub const MAX_PERMISSION_BYTES: usize = 128;
 
@@ -45,17 +44,7 @@ impl Permission {
     }
 }
 
-impl fmt::Debug for Permission {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for Permission {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
+shown_as_text!(Permission);
 
 /// All permissions that the hub knows: its own, those of its manifest, and those of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! The stored successor of a refresh token, sealed under a key derived from that token: a reader of the database cannot open it.
 
-use std::fmt;
-
 use uuid::Uuid;
 
 use crate::seal::{NONCE_LENGTH, Seal};
@@ -14,11 +12,7 @@ const SALT: &[u8] = b"peristyle refresh successor 1";
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed([u8; LENGTH]);
 
-impl fmt::Debug for Sealed {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Sealed(…)")
-    }
-}
+redacted!(Sealed);
 
 impl Sealed {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {

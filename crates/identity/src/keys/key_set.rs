@@ -88,7 +88,7 @@ impl KeySet {
                 Err(fault) => invalid.push(fault),
             }
         }
-        keys.retain(|key: &PublicKey| !published.iter().any(|text| text == key.id().as_str() || text == key.modulus()));
+        keys.retain(|key: &PublicKey| !published.iter().any(|text| text == key.id().as_str() || *text == key.modulus));
         match (KeySet::new(keys), invalid.first()) {
             (Err(KeySetFault::Empty), Some(fault)) => Err(*fault),
             (set, _) => Ok((set?, invalid)),

@@ -34,23 +34,14 @@ impl KeyId {
     }
 }
 
-impl fmt::Display for KeyId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for KeyId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, out)
-    }
-}
+shown_as_text!(KeyId);
 
 /// An RSA key that verifies RS256 and no other algorithm.
 #[derive(Clone)]
 pub struct PublicKey {
     id: KeyId,
-    modulus: String,
+    /// In base64url.
+    pub(crate) modulus: String,
     exponent: String,
     parsed: ParsedPublicKey,
 }
@@ -92,11 +83,6 @@ impl PublicKey {
 
     pub fn id(&self) -> &KeyId {
         &self.id
-    }
-
-    /// Its modulus in base64url.
-    pub(crate) fn modulus(&self) -> &str {
-        &self.modulus
     }
 
     /// Its entry in a key set (RFC 7517).

@@ -16,17 +16,16 @@ impl From<&str> for Json {
     }
 }
 
-impl From<String> for Json {
-    fn from(text: String) -> Self {
-        Json::Text(text)
-    }
+macro_rules! json_from {
+    ($($kind:ty => $variant:ident),+) => {$(
+        impl From<$kind> for Json {
+            fn from(value: $kind) -> Self {
+                Json::$variant(value)
+            }
+        }
+    )+};
 }
-
-impl From<bool> for Json {
-    fn from(value: bool) -> Self {
-        Json::Bool(value)
-    }
-}
+json_from!(String => Text, bool => Bool, Vec<Json> => Array, Vec<(String, Json)> => Object);
 
 impl From<i64> for Json {
     fn from(number: i64) -> Self {
@@ -34,21 +33,9 @@ impl From<i64> for Json {
     }
 }
 
-impl From<Vec<Json>> for Json {
-    fn from(items: Vec<Json>) -> Self {
-        Json::Array(items)
-    }
-}
-
 impl<const N: usize> From<[Json; N]> for Json {
     fn from(items: [Json; N]) -> Self {
         Json::Array(items.into())
-    }
-}
-
-impl From<Vec<(String, Json)>> for Json {
-    fn from(entries: Vec<(String, Json)>) -> Self {
-        Json::Object(entries)
     }
 }
 

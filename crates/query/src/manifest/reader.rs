@@ -12,28 +12,30 @@ const RESOURCE_KEYS: [&str; 7] = ["table", "plural", "permission", "soft-delete"
 const FIELD_KEYS: [&str; 9] = ["type", "key", "column", "null", "hidden", "mask", "unmask", "values", "stored"];
 const RELATION_KEYS: [&str; 5] = ["one", "many", "on", "through", "to"];
 
-pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
-    let tree = DeTable::parse(text).map_err(|error| {
-        let offset = error.span().map_or(0, |span| span.start);
-        ManifestError(vec![ManifestFault { line: Lines::of(text).at(offset), message: format!("not TOML: {}", error.message()) }])
-    })?;
-    let mut reader = Reader { lines: Lines::of(text), faults: Vec::new() };
-    let mut manifest = Manifest::default();
-    for (key, value) in tree.get_ref() {
-        if key.get_ref() != "resource" {
-            let message = format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref());
-            reader.fault(key.span().start, message);
-            continue;
-        }
-        for (context, value) in reader.table(value, "resource") {
-            for (name, value) in reader.table(value, "a context") {
-                if let Some(resource) = reader.resource(context, name, value) {
-                    manifest.resources.push(resource);
+impl Manifest {
+    pub fn read(text: &str) -> Result<Self, ManifestError> {
+        let tree = DeTable::parse(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            ManifestError(vec![ManifestFault { line: Lines::of(text).at(offset), message: format!("not TOML: {}", error.message()) }])
+        })?;
+        let mut reader = Reader { lines: Lines::of(text), faults: Vec::new() };
+        let mut manifest = Manifest::default();
+        for (key, value) in tree.get_ref() {
+            if key.get_ref() != "resource" {
+                let message = format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref());
+                reader.fault(key.span().start, message);
+                continue;
+            }
+            for (context, value) in reader.table(value, "resource") {
+                for (name, value) in reader.table(value, "a context") {
+                    if let Some(resource) = reader.resource(context, name, value) {
+                        manifest.resources.push(resource);
+                    }
                 }
             }
         }
+        if reader.faults.is_empty() { Ok(manifest) } else { Err(ManifestError(reader.faults)) }
     }
-    if reader.faults.is_empty() { Ok(manifest) } else { Err(ManifestError(reader.faults)) }
 }
 
 /// The offset of each line.

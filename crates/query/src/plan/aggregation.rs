@@ -138,17 +138,9 @@ impl<'c> Planner<'c, '_> {
         let kind = &column.field.kind;
         let function = field.function?;
         if !kind.measures(function) {
-            self.fault(
-                Code::FunctionType,
-                field.field_at,
-                format!(
-                    "`{}` does not apply to `{}` of type {}, which takes {}",
-                    function.as_str(),
-                    field.field,
-                    kind.name(),
-                    quoted_list(&kind.functions())
-                ),
-            );
+            let (function, name, kind, accepted) = (function.as_str(), &field.field, kind.name(), quoted_list(&kind.functions()));
+            let message = format!("`{function}` does not apply to `{name}` of type {kind}, which takes {accepted}");
+            self.fault(Code::FunctionType, field.field_at, message);
             return None;
         }
         Some(Measured::Column(function, column))

@@ -96,6 +96,8 @@ by_dialect! {
     fn grouped(column: Column<'_>);
     /// The same, as it is read.
     fn grouped_shown(column: Column<'_>);
+    /// A column that rows are sorted by.
+    fn sort_key(column: Column<'_>);
     /// A column inside an aggregate function.
     fn measured(column: Column<'_>);
     /// A column inside `count`.
@@ -187,18 +189,10 @@ pub(super) fn no_limit(writer: &mut Writer) {
 
 /// A sort key of rows; `root` is the table that is not joined.
 pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
-    match writer.dialect {
-        Dialect::Postgres => {
-            postgres::sort_key(writer, sort.column);
-            direction(writer, sort.direction);
-        }
-        Dialect::Sqlite => {
-            sqlite::sort_key(writer, sort.column);
-            direction(writer, sort.direction);
-            if sort.column.field.nullable || sort.column.alias != root {
-                nulls(writer, sort.direction);
-            }
-        }
+    sort_key(writer, sort.column);
+    direction(writer, sort.direction);
+    if writer.dialect == Dialect::Sqlite && (sort.column.field.nullable || sort.column.alias != root) {
+        nulls(writer, sort.direction);
     }
 }
 
@@ -306,18 +300,16 @@ pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
 
 /// Keeps a planner from joining this subquery with the query around it.
 pub(super) fn fence(writer: &mut Writer) {
-    match writer.dialect {
-        Dialect::Postgres => writer.raw(" OFFSET 0"),
-        // SQLite's planner does not join it anyway.
-        Dialect::Sqlite => {}
+    // SQLite's planner does not join it anyway.
+    if writer.dialect == Dialect::Postgres {
+        writer.raw(" OFFSET 0");
     }
 }
 
 /// Keeps a planner from turning the IN before it into a join.
 pub(super) fn fence_key_in(writer: &mut Writer) {
-    match writer.dialect {
-        Dialect::Postgres => writer.raw(" IS TRUE"),
-        Dialect::Sqlite => {}
+    if writer.dialect == Dialect::Postgres {
+        writer.raw(" IS TRUE");
     }
 }
 

@@ -86,7 +86,7 @@ fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
     writer.bind(kind, many, Source::Value(value));
     if let Native::Enum(name, _) = &field.native {
         writer.raw("::");
-        writer.table_name(name.table_name());
+        writer.table_name(&name.0);
         if many == Many::List {
             writer.raw("[]");
         }
@@ -102,7 +102,7 @@ fn has_index_equality(field: &Field) -> bool {
 fn own_type(writer: &mut Writer, field: &Field) {
     writer.raw("::");
     match &field.native {
-        Native::Caseless(name) => writer.table_name(name.table_name()),
+        Native::Caseless(name) => writer.table_name(&name.0),
         _ => writer.raw("bpchar"),
     }
 }
