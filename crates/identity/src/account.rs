@@ -50,7 +50,6 @@ pub struct Account {
 }
 
 impl Account {
-    /// The anonymous account: no permission, no tenant.
     pub fn anonymous() -> Self {
         let beginning = Timestamp::from_unix(0);
         Account {
@@ -86,7 +85,6 @@ pub struct Names {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameFault {
-    /// Empty, too long, or with invisible characters.
     #[error("a username or email must have 1 to 254 characters, no spaces at its ends and no invisible characters")]
     Shape,
     #[error("an email must have one @ with something before and after it, and no space")]

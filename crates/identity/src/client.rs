@@ -25,7 +25,6 @@ pub struct ClientId(String);
 pub enum ClientIdFault {
     #[error("a client id must have 1 to 100 letters, digits or characters of -._~:+%@, and begin with a letter or a digit")]
     Shape,
-    /// It could be an account.
     #[error("a client id must not be a uuid: those are accounts")]
     Uuid,
 }

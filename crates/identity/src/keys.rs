@@ -22,10 +22,8 @@ pub enum KeyError {
     NotPem,
     #[error("is encrypted: store it without a passphrase and protect the file instead")]
     Encrypted,
-    /// The block is no RSA key.
     #[error("is malformed or no RSA key")]
     Malformed,
-    /// Fewer than 2048 bits.
     #[error("is too short: RSA of at least 2048 bits is needed")]
     Short,
     /// The library refused to make, write or use a key.

@@ -120,18 +120,15 @@ pub enum Sender<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoginFault {
-    /// Unknown, expired or finished.
     #[error("the login is unknown, expired or already finished: start again")]
     Unknown,
-    /// Another browser began it.
     #[error("the login was not begun in this browser: its login cookie is missing or different")]
     Unbound,
-    /// The answer has another issuer.
     #[error("the answer comes from another issuer than the login began with")]
     Issuer,
 }
 
-/// Decides whether the code may be exchanged. The caller reads and removes the record in one step; `issuer` is the answer's `iss`, if known.
+/// Decides whether the code may be exchanged. The caller takes the record (reads and removes it at once); `issuer` is `iss`, if given.
 pub fn finish(
     record: Option<LoginRecord>,
     sender: Sender<'_>,

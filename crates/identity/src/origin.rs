@@ -50,10 +50,8 @@ pub enum Provenance {
     Foreign,
 }
 
-/// Compares `Origin` and `Sec-Fetch-Site`, each perhaps missing or repeated, with our own origin.
-///
-/// Foreign are: any `Origin` but our own, any `Sec-Fetch-Site` but `same-origin` and `none`, and `Origin: null` unless the browser says
-/// `same-origin` (as it does for a form on a page with `Referrer-Policy: no-referrer`). A repeated header is foreign: no browser sends one.
+/// Compares `Origin` and `Sec-Fetch-Site`, each perhaps missing, with our own origin. `Origin: null` is own only if the browser says
+/// `same-origin` (as for a form on a page with `Referrer-Policy: no-referrer`). A repeated header is foreign: no browser sends one.
 pub fn provenance(origin: &[&str], fetch_site: &[&str], own: &str) -> Provenance {
     let same_origin = fetch_site == ["same-origin"];
     let site_is_ours = same_origin || fetch_site.is_empty() || fetch_site == ["none"];

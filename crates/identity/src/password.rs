@@ -1,8 +1,7 @@
-//! Passwords, stored as Argon2id or imported. Hashing is slow: a caller runs it off its asynchronous threads and limits how many run at once.
+//! Passwords, stored as Argon2id or imported. Hashing is slow: callers run it off their asynchronous threads and limit how many run.
 
 pub mod foreign;
 pub mod phc;
-mod proof;
 
 use std::fmt;
 
@@ -14,8 +13,6 @@ use zeroize::Zeroizing;
 use crate::secret_token::equal;
 
 use foreign::Foreign;
-
-pub use proof::{Proof, prove_in};
 
 /// Memory in KiB, passes and lanes: OWASP's first choice for Argon2id.
 pub const MEMORY_KIB: u32 = 19_456;
@@ -29,10 +26,8 @@ const HASH_BYTES: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordFault {
-    /// More than 1 KiB.
     #[error("the password is longer than 1024 bytes")]
     Long,
-    /// Too few characters for a new one.
     #[error("the password has fewer than 8 characters")]
     Short,
     #[error("the password could not be hashed")]
@@ -198,4 +193,33 @@ fn argon2id(workspace: &mut Workspace, password: &Password, salt: &[u8]) -> Resu
     let done = hasher.hash_password_into_with_memory(password.bytes(), salt, &mut output, &mut workspace.0);
     done.map_err(|_| PasswordFault::Unhashable)?;
     Ok(output)
+}
+
+/// A right password, as long as the compared hash is still the stored one: each transaction checks that. Only [`prove_in`] makes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    compared: PasswordHash,
+    renewed: Option<PasswordHash>,
+}
+
+impl Proof {
+    pub fn compared(&self) -> &PasswordHash {
+        &self.compared
+    }
+
+    /// The new hash of the same password, if the compared one is out of date.
+    pub fn renewed(&self) -> Option<&PasswordHash> {
+        self.renewed.as_ref()
+    }
+}
+
+/// Compares a password with the stored hash (without one it does the same work), and hashes it again with this salt if that is out of date.
+pub fn prove_in(workspace: &mut Workspace, kept: Option<PasswordHash>, password: &Password, salt: [u8; 16]) -> Option<Proof> {
+    let verdict = verify_in(workspace, kept.as_ref(), password);
+    let (PasswordCheck::Matches { rehash }, Some(compared)) = (verdict, kept) else { return None };
+    let renewed = match rehash {
+        Rehash::Current => None,
+        Rehash::Needed => PasswordHash::make_in(workspace, password, salt).ok(),
+    };
+    Some(Proof { compared, renewed })
 }

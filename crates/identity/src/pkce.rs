@@ -15,7 +15,7 @@ const MAX_VERIFIER_LENGTH: usize = 128;
 pub struct Challenge(String);
 
 impl Challenge {
-    /// Reads `code_challenge` and `code_challenge_method`. A spelling that no SHA-256 has (stray bits at its end) is accepted and matches nothing.
+    /// Reads `code_challenge` and `code_challenge_method`. A text that no SHA-256 has (stray bits) is accepted and matches nothing.
     pub fn read(challenge: Option<&str>, method: Option<&str>) -> Result<Self, Error> {
         match method {
             None | Some("S256") => {}

@@ -13,10 +13,8 @@ const MAX_DECODINGS: usize = 4;
 pub struct HubReturnPath(String);
 
 impl HubReturnPath {
-    /// Reads a `continue` parameter, decoded once.
-    ///
-    /// The path may hold letters, digits, `-`, `_`, single dots and single slashes: the hub has no other paths, and without `@`, `%`,
-    /// `\`, `:` and `//` no browser reads another host into it.
+    /// Reads a `continue` parameter, decoded once. The path may hold letters, digits, `-`, `_`, single dots and single slashes: without
+    /// `@`, `%`, `\`, `:` and `//` no browser reads another host into it.
     pub fn read(text: Option<&str>) -> Self {
         HubReturnPath(text.filter(|text| is_hub_path(text)).unwrap_or("/").to_owned())
     }

@@ -61,7 +61,6 @@ impl Revocation {
 /// How much a client asks to revoke with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The family of the token.
     Family,
     /// The session of the family with all its families; without a session, the family.
     Session,
@@ -70,7 +69,7 @@ pub enum Reach {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientRevocation {
     Family(Uuid),
-    /// This family, and with all its families the session that it belongs to when this happens: a new sign-in moves families to a new session.
+    /// This family, and its session with all families. Which session that is counts at this moment: a new sign-in moves families.
     SessionOf(Uuid),
 }
 

@@ -29,7 +29,7 @@ pub const PAIR: Allowance = Allowance { first_delay: 5, max_seconds: 900 };
 pub const ADDRESS: Allowance = Allowance { first_delay: 50, max_seconds: 900 };
 /// For one name from anywhere.
 pub const ACCOUNT: Allowance = Allowance { first_delay: 50, max_seconds: 15 };
-/// For the secret of one client from one address: nobody can guess it, so this only limits load, with room for a deployment with an old secret.
+/// For the secret of one client from one address: nobody can guess it, so this only limits the load of an old secret.
 pub const CLIENT: Allowance = Allowance { first_delay: 500, max_seconds: 900 };
 /// A counter starts again after so long without a failure.
 pub const FORGOTTEN_SECONDS: i64 = 3_600;

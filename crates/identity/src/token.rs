@@ -33,7 +33,6 @@ pub enum TokenFault {
     /// Not three base64url parts with JSON objects, or too long.
     #[error("the token is malformed")]
     Malformed,
-    /// `alg` is not RS256.
     #[error("the token is not signed with RS256")]
     Algorithm,
     /// `crit` or `b64` ask for an extension.
@@ -59,7 +58,6 @@ pub enum TokenFault {
     NotYet,
 }
 
-/// What a verifier expects beside a valid signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation<'a> {
     /// `iss`, byte for byte.
@@ -114,7 +112,6 @@ impl<C> Verified<C> {
     }
 }
 
-/// A kind of token.
 pub trait Claims: Sized {
     /// Its `typ`.
     const TYPE: &'static str;
@@ -198,16 +195,13 @@ impl Times {
     }
 }
 
-/// How a token is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// As a credential: everything.
     Credential,
     /// As a hint, which grants nothing: it may be for any client, and expired.
     Hint,
 }
 
-/// Signs a token of this kind.
 pub fn sign<C: Claims>(claims: &C, key: &PrivateKey) -> Result<String, KeyError> {
     jws::write(C::TYPE, &Value::Object(claims.write()), key)
 }

@@ -94,7 +94,6 @@ fn refuse_in_url(query: Option<&str>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The requested grant, with all that it needs.
 #[derive(Clone, Debug)]
 pub enum GrantRequest {
     AuthorizationCode { code: Code, redirect_uri: String, verifier: Verifier },

@@ -1,6 +1,5 @@
 //! The manifest with every name resolved and every identifier quoted.
 
-mod naming;
 mod resolve;
 
 use std::sync::Arc;
@@ -10,7 +9,6 @@ use hashbrown::HashMap;
 use crate::statement::Statement;
 use crate::types::{EnumValue, Scalar, Type};
 
-pub use naming::{kebab, snake};
 pub(crate) use resolve::resolve;
 pub use resolve::{CONNECTORS, OWN_CONTEXTS};
 
@@ -40,7 +38,6 @@ impl Identifier {
         Identifier { plain: name.into(), quoted: format!("\"{}\"", name.replace('"', "\"\"")).into() }
     }
 
-    /// The name without quotes.
     pub fn plain(&self) -> &str {
         &self.plain
     }
@@ -121,7 +118,6 @@ pub struct Field {
     pub hidden: bool,
     /// The mask, with the permission that removes it.
     pub mask: Option<(Mask, Option<String>)>,
-    /// How a SQLite file stores it.
     pub stored: Stored,
     /// The type of its column on PostgreSQL, read from the database at boot.
     pub native: Native,
@@ -323,4 +319,29 @@ impl Field {
     pub(crate) fn masks_to_text(&self) -> bool {
         matches!(self.kind, Type::One(Scalar::Text | Scalar::Enum(_)))
     }
+}
+
+/// `createdAt` → `created_at`
+pub fn snake(name: &str) -> String {
+    split(name, '_')
+}
+
+/// `appsAccounts` → `apps-accounts`; splits at capitals only.
+pub fn kebab(name: &str) -> String {
+    split(name, '-')
+}
+
+fn split(name: &str, separator: char) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for (index, character) in name.chars().enumerate() {
+        if character.is_ascii_uppercase() {
+            if index > 0 {
+                out.push(separator);
+            }
+            out.push(character.to_ascii_lowercase());
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }

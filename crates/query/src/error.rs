@@ -65,7 +65,6 @@ pub struct Fault {
     pub code: Code,
     /// A JSON Pointer into the body.
     pub path: String,
-    /// What is wrong and what is accepted.
     pub message: String,
 }
 

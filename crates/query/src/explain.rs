@@ -1,4 +1,4 @@
-//! `explain`: the merged statement, and the SQL, parameter types and predicates (with their layers) of each level. It shows no bound values.
+//! `explain`: the merged statement, and SQL, parameter types and predicates with their layers of each level. It shows no bound values.
 
 use serde_json::{Map, Value as Object, json};
 

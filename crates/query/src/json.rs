@@ -1,6 +1,5 @@
-//! Parses JSON into a small tree that keeps the text of every number and the order of keys, and writes JSON strings.
-//!
-//! A duplicate key is a fault, because two parsers would disagree on which one counts.
+//! Parses JSON into a tree that keeps the text of numbers and the order of keys, and writes JSON strings. A duplicate key is a fault,
+//! because two parsers would disagree on which one counts.
 
 pub mod build;
 

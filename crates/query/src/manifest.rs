@@ -27,7 +27,6 @@ pub struct ResourceDeclaration {
     pub relations: Vec<RelationDeclaration>,
 }
 
-/// One entry of `fields`.
 #[derive(Clone, Debug, Default)]
 pub struct FieldDeclaration {
     pub line: usize,
@@ -45,7 +44,6 @@ pub struct FieldDeclaration {
     pub stored: Option<String>,
 }
 
-/// One entry of `relations`.
 #[derive(Clone, Debug, Default)]
 pub struct RelationDeclaration {
     pub line: usize,

@@ -12,7 +12,6 @@ pub fn merged(Body { query, constraint }: Body) -> Statement {
     }
 }
 
-/// Narrows a query by a constraint.
 pub fn merge(query: Statement, constraint: Statement) -> Statement {
     let mut places = query.places;
     places.extend(constraint.places);

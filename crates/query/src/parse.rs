@@ -1,6 +1,5 @@
-//! JSON → [`Statement`]: checks the grammar and collects all faults.
-//!
-//! The plan, which knows the names, decides whether a name in `where` is a field or a relation, and checks operators and depth.
+//! JSON → [`Statement`]: checks the grammar and collects all faults. The plan, which knows the names, decides whether a name in `where`
+//! is a field or a relation, and checks operators and depth.
 
 mod aggregation;
 mod clause;
@@ -39,7 +38,7 @@ pub struct Body {
     pub constraint: Option<Statement>,
 }
 
-/// Parses a body `{query?, constraint?}`. It fails only if the body is no JSON object; the statement keeps other faults for the plan to report.
+/// Parses a body `{query?, constraint?}`. It fails only if that is no JSON object; the statement keeps other faults for the plan.
 pub fn body(bytes: &[u8]) -> Result<Body, Error> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(layers(None, None));

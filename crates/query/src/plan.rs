@@ -1,7 +1,6 @@
 //! [`Statement`] → [`Plan`]: resolves names, checks values and rights, and adds the policy of every table. The database accepts every plan.
 
 mod aggregation;
-mod constraint;
 mod filter;
 mod load;
 mod operators;
@@ -22,7 +21,7 @@ use crate::value;
 
 pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
-pub(crate) use constraint::check_constraint;
+pub(crate) use filter::check_constraint;
 use predicate::{Alias, Column, Comparison, Predicate};
 pub(crate) use table::Table;
 
@@ -162,7 +161,6 @@ impl Bounds {
     }
 }
 
-/// When a plan is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// At boot, to check a constraint.

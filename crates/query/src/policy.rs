@@ -18,7 +18,6 @@ enum Permissions {
     All,
 }
 
-/// The id of the anonymous account.
 pub const ANONYMOUS_ID: &str = "00000000-0000-0000-0000-000000000000";
 
 impl Viewer {
@@ -99,7 +98,6 @@ pub const ACCOUNT_VARIABLES: [&str; 10] = [
     "$account.dPermissions.all",
 ];
 
-/// Whether some account can have this variable.
 pub fn is_account_variable(name: &str) -> bool {
     let is_of_role = |name: &str| name.strip_prefix("$account.dPermissions.").is_some_and(|role| !role.contains('.'));
     ACCOUNT_VARIABLES.contains(&name) || name.starts_with("$account.meta.") || is_of_role(name)

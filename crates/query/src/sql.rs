@@ -178,7 +178,7 @@ impl Output {
 /// The reader multiplies a sum of doubles by this: two to the 64th, more than any number of rows.
 pub const SCALE: f64 = 18_446_744_073_709_551_616.0;
 
-/// Divided by [`SCALE`], a smaller term of a sum would leave the range of doubles: it counts as zero. The SQL for PostgreSQL has this number too.
+/// Divided by [`SCALE`], a smaller term of a sum would leave the range of doubles: it counts as zero, as in the SQL for PostgreSQL.
 pub const SMALLEST_TERM: f64 = 1e-288;
 
 /// The meaning of a column of a result.

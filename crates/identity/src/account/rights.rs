@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::account::permission::{Catalogue, Permission};
 
-/// The role with every permission, also those that only a satellite knows. Its id is the same everywhere, so that a satellite recognises it.
+/// The role with every permission, also those that only a satellite knows. Its id is fixed, so that a satellite recognises it.
 pub const ADMINISTRATOR: Uuid = Uuid::from_u128(0x0000_0000_0000_4000_8000_0000_0000_0001);
 
 pub const ADMINISTRATOR_NAME: &str = "administrator";
@@ -114,13 +114,13 @@ impl Rights {
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 
-    /// Whether their holder, a member of the `own` tenants, may add accounts to these tenants or act on their members, who see a tenant's data.
+    /// Whether their holder, of the `own` tenants, may add accounts to these tenants or act on their members, who see a tenant's data.
     pub fn may_admit(&self, own: &[Uuid], tenants: &[Uuid]) -> Result<(), RightsFault> {
         let held = self.hold("iam.tenant.update") || tenants.iter().all(|tenant| own.contains(tenant));
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 
-    /// Whether their holder may set the password or take the roles of an account with these rights: only with all of them, or it could become it.
+    /// Whether their holder may set the password or take the roles of an account with these rights: only with all of them.
     pub fn may_act_on(&self, other: &Rights) -> Result<(), RightsFault> {
         let held = self.are_everything() || (!other.are_everything() && other.all.is_subset(&self.all));
         held.then_some(()).ok_or(RightsFault::NotHeld)
@@ -129,7 +129,6 @@ impl Rights {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RightsFault {
-    /// More than the actor holds.
     #[error("nobody can grant or take over what they do not hold")]
     NotHeld,
     #[error("the last active administrator cannot be removed, deactivated or deprived of the role")]

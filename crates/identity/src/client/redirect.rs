@@ -9,7 +9,6 @@ const OURS: [&str; 5] = ["code", "state", "iss", "error", "error_description"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectFault {
-    /// Not `http://…` or `https://…` in printable ASCII.
     #[error("a redirect must be an absolute http or https URL in printable ASCII of at most 2000 characters")]
     NotAbsolute,
     #[error("a redirect must not have a fragment")]
@@ -17,13 +16,10 @@ pub enum RedirectFault {
     /// `user@host`
     #[error("a redirect must not hold a user or a password")]
     User,
-    /// No host, or an invalid port.
     #[error("the host or the port of the redirect is malformed")]
     Host,
-    /// `http` to another machine.
     #[error("a redirect must be https, except for localhost, 127.0.0.0/8 and [::1]")]
     NotSecure,
-    /// The hub's own parameters.
     #[error("the query of a redirect must not hold code, state, iss or error")]
     Query,
 }

@@ -22,13 +22,11 @@ pub enum KeySetFault {
     /// A private or symmetric key is published: every reader can sign with it.
     #[error("publishes a private or symmetric key")]
     Secret,
-    /// Two keys with one `kid`.
     #[error("has two keys with the same kid")]
     Repeated,
     /// A key for RS256 that is too short, or has an even or trivial exponent.
     #[error("holds a key for RS256 that is malformed or too weak")]
     Weak,
-    /// No key for RS256.
     #[error("holds no key for RS256")]
     Empty,
 }

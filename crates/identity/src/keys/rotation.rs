@@ -30,15 +30,12 @@ pub struct KeyRecord {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RotationFault {
-    /// Another key is announced already.
     #[error("a rotation is under way already: its key is announced and does not sign yet")]
     UnderWay,
-    /// The key was used before.
     #[error("this key is or was in use: a rotation needs a new one")]
     Known,
     #[error("no key is announced")]
     NothingAnnounced,
-    /// Verifiers may not know the key yet.
     #[error("the announced key may sign in {0} seconds, when every verifier knows it")]
     TooEarly(i64),
     #[error("{MAX_KEYS} keys are published, and verifiers take no more: a new one can be announced in {0} seconds, when the first is over")]
@@ -74,7 +71,6 @@ impl KeyRing {
         KeyRing { signing: Dated { key, at: now }, announced: None, retired: Vec::new() }
     }
 
-    /// The key ring from the database.
     pub fn load(records: Vec<KeyRecord>) -> Result<Self, RotationFault> {
         let (mut signing, mut announced, mut retired) = (Vec::new(), Vec::new(), Vec::new());
         for KeyRecord { key, state } in records {

@@ -32,7 +32,6 @@ pub enum ChangeKind {
     SessionRevoked,
 }
 
-/// The subject of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     Account(Uuid),

@@ -30,7 +30,6 @@ impl Catalog {
     }
 }
 
-/// The resources that a constraint filters by.
 pub(super) fn constraint_targets(catalog: &Catalog, id: ResourceId) -> Vec<ResourceId> {
     let resource = catalog.resource(id);
     let mut walk = Walk { catalog, references: Vec::new() };

@@ -1,9 +1,6 @@
-//! JSON Schema 2020-12 of the Query Statements and rows of each resource.
-//!
-//! The schema of a statement accepts what parse and plan accept from a viewer with every permission. `docs/guide/descriptions.md` lists
-//! the exceptions, and so does the property test.
+//! JSON Schema 2020-12 of statements and rows. A statement's schema accepts what parse and plan accept from a viewer with every
+//! permission; `docs/guide/descriptions.md` and the property test list the exceptions.
 
-mod aggregation;
 mod row;
 mod statement;
 mod value;
@@ -19,7 +16,6 @@ use super::names::Names;
 use super::usable;
 use crate::json::build::{get, texts};
 
-/// The `$schema` of all documents.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 #[derive(Clone, Debug)]
@@ -35,7 +31,6 @@ pub struct Defined {
 pub struct Definitions {
     /// Names and schemas: first the shared ones, then those of each resource in the order of the manifest.
     pub entries: Vec<(String, Json)>,
-    /// The names of each resource.
     pub resources: Vec<Defined>,
     place: &'static str,
 }
@@ -127,7 +122,6 @@ impl SchemaBuilder<'_> {
         self.names.part(self.id, ending)
     }
 
-    /// A reference to a definition of this resource.
     fn own(&self, ending: &str) -> Json {
         reference(self.place, &self.name(ending))
     }

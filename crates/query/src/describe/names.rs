@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use crate::catalog::{Catalog, FieldId, ResourceId};
 use crate::types::Scalar;
 
-/// The endings of the names of one resource.
 const ENDINGS: &[&str] = &[
     "",
     "Fields",
@@ -104,7 +103,6 @@ impl Names {
         format!("{}{ending}", self.resources[resource])
     }
 
-    /// The name of an enum field's values.
     pub(super) fn values(&self, resource: ResourceId, field: FieldId) -> &str {
         self.enums.get(&(resource, field)).map_or("", String::as_str)
     }

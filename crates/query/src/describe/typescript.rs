@@ -109,7 +109,6 @@ impl TypeWriter<'_> {
     }
 }
 
-/// The interface `Resources`: every resource by its name.
 fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
     out.push_str("\n/** Every resource by its name. */\nexport interface Resources {\n");
     for (id, resource) in catalog.resources().iter().enumerate() {

@@ -46,7 +46,6 @@ impl Lines {
         Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(place, _)| place + 1)).collect())
     }
 
-    /// The line of an offset.
     fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset)
     }

@@ -35,7 +35,6 @@ pub(crate) struct Measure<'c> {
 pub(crate) enum Measured<'c> {
     /// `count(*)`
     Rows,
-    /// A function over the values of a column.
     Column(Function, Column<'c>),
 }
 
@@ -87,7 +86,6 @@ impl<'c> Planner<'c, '_> {
         }
     }
 
-    /// The entries of `groupBy`, each with its name.
     fn groups<'n>(
         &mut self,
         table: &Table<'c>,

@@ -92,11 +92,9 @@ by_dialect! {
     fn pivot_collation(field: &Field);
     /// The keys of a batch of parents, values of `own`, as a table `k` of values `v0`, … and their number `n`.
     fn keys(own: &[&Field]);
-    /// A column that is grouped by.
     fn grouped(column: Column<'_>);
     /// The same, as it is read.
     fn grouped_shown(column: Column<'_>);
-    /// A column that rows are sorted by.
     fn sort_key(column: Column<'_>);
     /// A column inside an aggregate function.
     fn measured(column: Column<'_>);
@@ -229,8 +227,8 @@ fn nulls(writer: &mut Writer, direction: Direction) {
     });
 }
 
-/// To-many relation filters inside each other that a planner may turn into joins. PostgreSQL does so with any number of them, and where it
-/// expects one row of each table, as of small ones without statistics, it compares all rows of all of them: 24 rows at five levels had not ended after fifteen seconds.
+/// To-many relation filters inside each other that a planner may turn into joins. Without statistics PostgreSQL then compares all rows of
+/// all tables: 24 rows at five levels had not ended after fifteen seconds.
 pub(super) const MAX_FLATTENED: usize = 2;
 
 /// Relation filters that a planner may turn into one join. PostgreSQL weighs every order of up to eight tables that start from the same
@@ -313,7 +311,6 @@ pub(super) fn fence_key_in(writer: &mut Writer) {
     }
 }
 
-/// The minimum or the maximum.
 pub(super) fn extreme(writer: &mut Writer, function: Function, column: Column<'_>) {
     writer.raw(if function == Function::Min { "min(" } else { "max(" });
     extreme_value(writer, column);

@@ -134,7 +134,7 @@ impl Visits {
 /// Makes conditions of the predicates of one query, and chooses the form of each relation filter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filters {
-    dialect: Dialect,
+    pub(super) dialect: Dialect,
     context: Context,
 }
 
@@ -142,10 +142,6 @@ impl Filters {
     /// For a query with these predicates.
     pub(super) fn new<'p>(dialect: Dialect, predicates: impl Iterator<Item = &'p Predicate<'p>>) -> Self {
         Filters { dialect, context: Context::of_query(predicates.map(joined).sum(), Paths::Few) }
-    }
-
-    pub(super) fn dialect(&self) -> Dialect {
-        self.dialect
     }
 
     /// All predicates as one list: several lists behind each other would be one deep chain to SQLite.

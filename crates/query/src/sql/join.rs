@@ -106,7 +106,7 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, filters: &mut Filters) -> SqlJoi
             let equal = |(left, right): &(FieldId, FieldId)| JoinCondition::Equal(target.operand(*right), own.operand(*left));
             (target.table(), Conditions { join: pairs.iter().map(equal).collect(), filters: policy })
         }
-        Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(filters.dialect()).pivot_join == PivotJoin::KeyIn => {
+        Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(filters.dialect).pivot_join == PivotJoin::KeyIn => {
             let column = |column: &'p Identifier, id: FieldId| target.pivot_column(join.pivot, column, id);
             let columns = other.iter().map(|(name, id)| Expression::Pivot(column(name, *id), PivotUse::Compared)).collect();
             let fits = other.iter().map(|(name, id)| JoinCondition::Fits(column(name, *id)));

@@ -7,9 +7,7 @@ use crate::value::Value;
 
 use super::super::{Kind, Writer};
 
-/// Whether an unknown condition may count as false.
-///
-/// Under a NOT it may not: NOT of unknown is unknown, NOT of false is true. Where it may, SQLite can use its indexes.
+/// Whether an unknown condition may count as false, so that SQLite can use its indexes. Under a NOT it may not: NOT of false is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Logic {
     UnknownIsFalse,

@@ -270,7 +270,7 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
 }
 
-/// Whether equal values of this type are equal as stored, or by their collation: an index serves the join. A float may be stored as integer.
+/// Whether equal values of this type are equal as stored, or by their collation, so that an index serves the join. Floats are not.
 fn joins_as_stored(field: &Field) -> bool {
     (comparable(field) && !is_float(field)) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
 }
