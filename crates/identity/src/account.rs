@@ -14,30 +14,13 @@ pub use rights::{ADMINISTRATOR, Rights, Role, RolePermissions};
 /// The id of the anonymous account.
 pub const ANONYMOUS: Uuid = Uuid::nil();
 
-/// The longest username or email.
 pub const MAX_NAME_BYTES: usize = 254;
 
-/// The kind of an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccountKind {
-    /// A person.
-    User,
-    /// A program.
-    Service,
-}
-
-impl AccountKind {
-    /// The word on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            AccountKind::User => "USER",
-            AccountKind::Service => "SERVICE",
-        }
-    }
-
-    /// The kind with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [AccountKind::User, AccountKind::Service].into_iter().find(|kind| kind.as_str() == word)
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AccountKind {
+        User = "USER",
+        Service = "SERVICE",
     }
 }
 
@@ -50,13 +33,9 @@ pub struct Account {
     pub kind: AccountKind,
     /// `code`: a readable name for lists.
     pub code: String,
-    /// `email`
     pub email: Option<String>,
-    /// `username`
     pub username: Option<String>,
-    /// `isActive`
     pub is_active: bool,
-    /// `tags`
     pub tags: Vec<String>,
     /// `scopes`: shown, and grants nothing.
     pub scopes: Vec<String>,
@@ -64,18 +43,13 @@ pub struct Account {
     pub rights: Rights,
     /// `dTenants`
     pub tenants: Vec<Uuid>,
-    /// `meta`
     pub meta: Map<String, Value>,
-    /// `createdAt`
     pub created_at: Timestamp,
-    /// `updatedAt`
     pub updated_at: Timestamp,
-    /// `deletedAt`
     pub deleted_at: Option<Timestamp>,
 }
 
 impl Account {
-    /// The anonymous account: no permission, no tenant.
     pub fn anonymous() -> Self {
         let beginning = Timestamp::from_unix(0);
         Account {
@@ -105,19 +79,14 @@ impl Account {
 /// The checked names that an account signs in with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// `username`
     pub username: Option<String>,
-    /// `email`
     pub email: Option<String>,
 }
 
-/// Why a name is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameFault {
-    /// Empty, too long, or with invisible characters.
     #[error("a username or email must have 1 to 254 characters, no spaces at its ends and no invisible characters")]
     Shape,
-    /// Not an email address.
     #[error("an email must have one @ with something before and after it, and no space")]
     Email,
     /// The username could be the email of another account.

@@ -1,5 +1,4 @@
-//! Audit events: one variant for each kind of event, with its data. No variant can hold a secret. Typed names are not stored, because
-//! people type passwords into the wrong field.
+//! Audit events, with their data. No variant can hold a secret or a typed name: people type passwords into the wrong field.
 
 mod changed_fields;
 
@@ -11,51 +10,32 @@ use crate::error::ErrorCode;
 
 pub use changed_fields::ChangedFields;
 
-/// Why a sign-in was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SignInRefusal {
-    /// Name and password do not match, or there is no such name.
-    Credentials,
-    /// The account is not active.
-    Inactive,
-    /// Too many failures.
-    Throttled,
-    /// Posted by a page of another origin.
-    CrossOrigin,
-    /// The access token for a session is missing or unsuitable.
-    Token,
-}
-
-impl SignInRefusal {
-    /// The stable word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            SignInRefusal::Credentials => "credentials",
-            SignInRefusal::Inactive => "inactive",
-            SignInRefusal::Throttled => "throttled",
-            SignInRefusal::CrossOrigin => "cross-origin",
-            SignInRefusal::Token => "token",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum SignInRefusal {
+        /// Name and password do not match, or there is no such name.
+        Credentials = "credentials",
+        Inactive = "inactive",
+        Throttled = "throttled",
+        /// Posted by a page of another origin.
+        CrossOrigin = "cross-origin",
+        /// The access token for a session is missing or unsuitable.
+        Token = "token",
     }
 }
 
-/// Why an administrative operation was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperationRefusal {
-    /// The account lacks this permission.
     Permission(&'static str),
     /// It would grant, or act on, rights that the account lacks.
     NotHeld,
-    /// No active administrator would be left.
     LastAdministrator,
-    /// The role is built in.
     BuiltInRole,
     /// The client of the token is not marked to administer.
     Client,
 }
 
 impl OperationRefusal {
-    /// The stable word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             OperationRefusal::Permission(_) => "permission",
@@ -67,158 +47,54 @@ impl OperationRefusal {
     }
 }
 
-/// The record of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ChangedRecord {
-    /// An account.
     Account(Uuid),
-    /// A client.
     Client(ClientId),
-    /// A role.
     Role(Uuid),
-    /// A tenant.
     Tenant(Uuid),
-    /// An app.
     App(Uuid),
-    /// An account on the list of an app.
-    Listing {
-        /// The app.
-        app: Uuid,
-        /// The account.
-        account: Uuid,
-    },
+    // An account on the list of an app.
+    Listing { app: Uuid, account: Uuid },
 }
 
-/// The kind of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RecordChange {
-    /// Created.
     Created,
-    /// Updated, in these fields.
     Updated(ChangedFields),
-    /// Removed.
     Removed,
-    /// Given a new password or secret.
     CredentialChanged,
-    /// Given a password link.
     LinkMade,
     /// Signed out of one or all sessions by an administrator.
     SignedOut,
 }
 
-/// An audit event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AuditEvent {
-    /// An account signed in at the page.
-    SignedIn {
-        /// The account.
-        account: Uuid,
-        /// The new session.
-        session: Uuid,
-    },
-    /// A sign-in was refused.
-    SignInRefused {
-        /// The account, if the name is known.
-        account: Option<Uuid>,
-        /// The reason.
-        reason: SignInRefusal,
-    },
-    /// A client failed to authenticate.
-    ClientRefused {
-        /// The client, if it is known.
-        client: Option<ClientId>,
-    },
-    /// A grant was refused.
-    GrantRefused {
-        /// The client, if it is known.
-        client: Option<ClientId>,
-        /// The grant, if it is known.
-        grant: Option<GrantType>,
-        /// The answered error.
-        error: ErrorCode,
-    },
-    /// A code was issued.
-    CodeIssued {
-        /// The account.
-        account: Uuid,
-        /// The client.
-        client: ClientId,
-    },
-    /// Tokens were granted.
-    Granted {
-        /// The account.
-        account: Uuid,
-        /// The client.
-        client: ClientId,
-        /// The grant.
-        grant: GrantType,
-        /// The family.
-        family: Uuid,
-    },
-    /// A used code came again, and its family was revoked.
-    CodeReplayed {
-        /// The client.
-        client: ClientId,
-        /// The revoked family.
-        family: Uuid,
-    },
-    /// A refresh token came again within the retry window and got the same successor.
-    RefreshRepeated {
-        /// The account.
-        account: Uuid,
-        /// The client.
-        client: ClientId,
-        /// The family.
-        family: Uuid,
-    },
-    /// A used refresh token came again, and its family was revoked.
-    RefreshReused {
-        /// The client.
-        client: ClientId,
-        /// The revoked family.
-        family: Uuid,
-    },
-    /// A family was revoked by its client or its account.
-    Revoked {
-        /// The family.
-        family: Uuid,
-    },
-    /// A session was revoked.
-    SessionEnded {
-        /// The account.
-        account: Uuid,
-        /// The session.
-        session: Uuid,
-    },
-    /// A record was changed.
-    Changed {
-        /// The record.
-        record: ChangedRecord,
-        /// The change.
-        change: RecordChange,
-        /// The account that did it; `None` for the command line.
-        actor: Option<Uuid>,
-    },
-    /// An administrative operation was refused.
-    OperationRefused {
-        /// The account that tried it.
-        actor: Uuid,
-        /// Its name, such as `iamUpdateAccount`.
-        operation: String,
-        /// The reason.
-        reason: OperationRefusal,
-    },
-    /// A signing key was announced, began to sign, or was dropped.
-    KeyRotated {
-        /// The key.
-        key: String,
-        /// Its new state.
-        state: &'static str,
-    },
+    SignedIn { account: Uuid, session: Uuid },
+    SignInRefused { account: Option<Uuid>, reason: SignInRefusal },
+    ClientRefused { client: Option<ClientId> },
+    GrantRefused { client: Option<ClientId>, grant: Option<GrantType>, error: ErrorCode },
+    CodeIssued { account: Uuid, client: ClientId },
+    Granted { account: Uuid, client: ClientId, grant: GrantType, family: Uuid },
+    // A used code came again, and its family was revoked.
+    CodeReplayed { client: ClientId, family: Uuid },
+    // A refresh token came again within the retry window and got the same successor.
+    RefreshRepeated { account: Uuid, client: ClientId, family: Uuid },
+    // A used refresh token came again, and its family was revoked.
+    RefreshReused { client: ClientId, family: Uuid },
+    // A family was revoked by its client or its account.
+    Revoked { family: Uuid },
+    SessionEnded { account: Uuid, session: Uuid },
+    // `actor` is `None` for the command line.
+    Changed { record: ChangedRecord, change: RecordChange, actor: Option<Uuid> },
+    // `operation` is a name such as `iamUpdateAccount`.
+    OperationRefused { actor: Uuid, operation: String, reason: OperationRefusal },
+    // A signing key was announced, began to sign, or was dropped.
+    KeyRotated { key: String, state: &'static str },
 }
 
 impl AuditEvent {
-    /// The stable name.
     pub const fn name(&self) -> &'static str {
         match self {
             AuditEvent::SignedIn { .. } => "sign-in.succeeded",
@@ -239,11 +115,12 @@ impl AuditEvent {
         }
     }
 
-    /// The data for the log and the table.
     pub fn data(&self) -> Map<String, Value> {
         let mut data = Data(Map::new());
         match self {
-            AuditEvent::SignedIn { account, session } => data.text("account", account).text("session", session),
+            AuditEvent::SignedIn { account, session } | AuditEvent::SessionEnded { account, session } => {
+                data.text("account", account).text("session", session)
+            }
             AuditEvent::SignInRefused { account, reason } => data.some("account", account.as_ref()).text("reason", reason.as_str()),
             AuditEvent::ClientRefused { client } => data.some("client", client.as_ref()),
             AuditEvent::GrantRefused { client, grant, error } => {
@@ -261,7 +138,6 @@ impl AuditEvent {
                 data.text("client", client).text("family", family)
             }
             AuditEvent::Revoked { family } => data.text("family", family),
-            AuditEvent::SessionEnded { account, session } => data.text("account", account).text("session", session),
             AuditEvent::OperationRefused { actor, operation, reason } => {
                 if let OperationRefusal::Permission(permission) = reason {
                     data.text("permission", *permission);

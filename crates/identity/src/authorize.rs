@@ -45,10 +45,8 @@ const CONTINUED: [&str; 11] = [
 ];
 const LOGIN_HINT: &str = "login_hint";
 
-/// What `prompt` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Prompt {
-    /// Not given.
     Absent,
     /// Show no page.
     None,
@@ -183,7 +181,6 @@ pub fn get_path(parameters: &Parameters) -> String {
     format!("{PATH}?{}", form::write(known(parameters, CONTINUED.into_iter().chain(ASKING))))
 }
 
-/// The parameters with these names.
 fn known<'a>(parameters: &'a Parameters, names: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = (&'a str, &'a str)> {
     let found = names.into_iter().filter_map(|name| Some((name, parameters.get(name)?)));
     found.filter(|(name, value)| *name != LOGIN_HINT || is_name(value))
@@ -200,7 +197,6 @@ pub fn login_hint(continuation: &HubReturnPath) -> Option<String> {
     pairs.into_iter().find(|(name, value)| name == LOGIN_HINT && is_name(value)).map(|(_, value)| value)
 }
 
-/// The answer to an authorization request.
 #[derive(Clone, Debug)]
 pub enum AuthorizeDecision {
     /// Nobody is signed in: show the sign-in page, then return.
@@ -209,12 +205,10 @@ pub enum AuthorizeDecision {
     AskAgain(HubReturnPath),
     /// The client wants no page: redirect to this URL with `login_required`.
     LoginRequired(String),
-    /// Issue a code.
     Grant(Box<Granted>),
 }
 
 impl Request {
-    /// The client; the sign-in page shows its name.
     pub fn client(&self) -> &ClientId {
         &self.client
     }
@@ -263,12 +257,10 @@ pub struct Granted {
 }
 
 impl Granted {
-    /// The account that gets the code.
     pub fn account(&self) -> Uuid {
         self.session.account()
     }
 
-    /// The client that gets it.
     pub fn client(&self) -> &ClientId {
         &self.request.client
     }

@@ -1,12 +1,10 @@
-//! The access token of a request (RFC 6750), from the `Authorization` header or, for OpenID Connect, from a form. The URL is not read:
-//! URLs are logged.
+//! The access token of a request (RFC 6750), from the `Authorization` header or a form. The URL is not read: URLs are logged.
 
 use crate::error::{Error, ErrorCode};
 
 const MALFORMED: Error = Error::new(ErrorCode::InvalidToken, "the Authorization header holds no Bearer token");
 
-/// The token from the values of `Authorization`; `None` without a header. A header without a token is an error, so that no failed
-/// authentication becomes an anonymous request.
+/// The token from `Authorization`; `None` without a header. A header without a token is an error, so that it does not become anonymous.
 pub fn read<'a>(authorization: &[&'a str]) -> Result<Option<&'a str>, Error> {
     match authorization {
         [] => Ok(None),

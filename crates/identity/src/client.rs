@@ -3,7 +3,6 @@
 pub mod redirect;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use uuid::Uuid;
 
@@ -16,26 +15,21 @@ pub use redirect::{MAX_REDIRECT_BYTES, Redirect, RedirectFault};
 
 /// How long the old secret stays valid after a new one.
 pub const SECRET_OVERLAP_SECONDS: i64 = 86_400;
-/// The longest client id.
 pub const MAX_ID_BYTES: usize = 100;
 
 /// A client's id, a readable code. It is never a UUID (an account) and never a URL (the issuer).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(String);
 
-/// Why a string is no client id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientIdFault {
-    /// Wrong characters or length.
     #[error("a client id must have 1 to 100 letters, digits or characters of -._~:+%@, and begin with a letter or a digit")]
     Shape,
-    /// It could be an account.
     #[error("a client id must not be a uuid: those are accounts")]
     Uuid,
 }
 
 impl ClientId {
-    /// Reads an id.
     pub fn parse(text: &str) -> Result<Self, ClientIdFault> {
         let fits = text.len() <= MAX_ID_BYTES
             && text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
@@ -50,68 +44,36 @@ impl ClientId {
         Ok(ClientId(text.to_owned()))
     }
 
-    /// The id as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for ClientId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, out)
-    }
-}
+shown_as_text!(ClientId);
 
-impl fmt::Display for ClientId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum GrantType {
+        AuthorizationCode = "authorization_code",
+        RefreshToken = "refresh_token",
+        Password = "password",
     }
-}
-
-/// The grants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GrantType {
-    /// An authorization code.
-    AuthorizationCode,
-    /// A refresh token.
-    RefreshToken,
-    /// A username and a password.
-    Password,
 }
 
 impl GrantType {
-    /// All of them.
-    pub const ALL: [GrantType; 3] = [GrantType::AuthorizationCode, GrantType::RefreshToken, GrantType::Password];
-
     /// The default of a new client.
     pub const DEFAULT: [GrantType; 2] = [GrantType::AuthorizationCode, GrantType::RefreshToken];
-
-    /// The word on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            GrantType::AuthorizationCode => "authorization_code",
-            GrantType::RefreshToken => "refresh_token",
-            GrantType::Password => "password",
-        }
-    }
-
-    /// The grant with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        GrantType::ALL.into_iter().find(|grant| grant.as_str() == word)
-    }
 }
 
 /// The digest of a client's secret, and of the previous one during the overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretRecord {
-    /// The digest of the newest secret.
     pub current: Digest<purpose::Client>,
     /// The previous digest, and until when it is valid.
     pub previous: Option<(Digest<purpose::Client>, Timestamp)>,
 }
 
 impl SecretRecord {
-    /// The record of a first secret.
     pub fn new(secret: &ClientSecret) -> Self {
         SecretRecord { current: secret.digest(), previous: None }
     }
@@ -129,26 +91,18 @@ impl SecretRecord {
     }
 }
 
-/// A registered client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// `client_id`
     pub id: ClientId,
-    /// Its readable name.
     pub name: String,
-    /// The digest of its secret.
     pub secret: SecretRecord,
-    /// Its only redirect URI.
     pub redirect: Redirect,
-    /// The grants it may use.
     pub grants: BTreeSet<GrantType>,
-    /// How long its tokens live.
     pub lifetimes: Lifetimes,
     /// An inactive client is answered like an unknown one.
     pub is_active: bool,
     /// Whether its access tokens may change the hub's records, where their account may.
     pub administers: bool,
-    /// The app it belongs to.
     pub app: Option<Uuid>,
 }
 
@@ -157,7 +111,6 @@ pub struct Client {
 pub struct Authenticated<'a>(&'a Client);
 
 impl<'a> Authenticated<'a> {
-    /// The client.
     pub fn client(self) -> &'a Client {
         self.0
     }

@@ -1,75 +1,29 @@
 //! OAuth errors: a code of the RFCs and a fixed English sentence, which never contains input.
 
-/// The codes of RFC 6749, RFC 6750 and OpenID Connect that this service answers with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ErrorCode {
-    /// The request itself is malformed.
-    InvalidRequest,
-    /// Client authentication failed, or the client is unknown or inactive.
-    InvalidClient,
-    /// The code, refresh token or password is invalid or expired.
-    InvalidGrant,
-    /// The client may not use this grant.
-    UnauthorizedClient,
-    /// No such grant.
-    UnsupportedGrantType,
-    /// No such response type.
-    UnsupportedResponseType,
-    /// `request` (OpenID Connect).
-    RequestNotSupported,
-    /// `request_uri` (OpenID Connect).
-    RequestUriNotSupported,
-    /// More scope than was granted.
-    InvalidScope,
-    /// The access token is invalid (RFC 6750).
-    InvalidToken,
-    /// The account may not use this app.
-    AccessDenied,
-    /// `prompt=none`, and nobody is signed in (OpenID Connect).
-    LoginRequired,
-    /// A fault of the server.
-    ServerError,
-    /// Try again later.
-    TemporarilyUnavailable,
-}
-
-impl ErrorCode {
-    /// All of them.
-    pub const ALL: [ErrorCode; 14] = [
-        ErrorCode::InvalidRequest,
-        ErrorCode::InvalidClient,
-        ErrorCode::InvalidGrant,
-        ErrorCode::UnauthorizedClient,
-        ErrorCode::UnsupportedGrantType,
-        ErrorCode::UnsupportedResponseType,
-        ErrorCode::RequestNotSupported,
-        ErrorCode::RequestUriNotSupported,
-        ErrorCode::InvalidScope,
-        ErrorCode::InvalidToken,
-        ErrorCode::AccessDenied,
-        ErrorCode::LoginRequired,
-        ErrorCode::ServerError,
-        ErrorCode::TemporarilyUnavailable,
-    ];
-
-    /// The word on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ErrorCode::InvalidRequest => "invalid_request",
-            ErrorCode::InvalidClient => "invalid_client",
-            ErrorCode::InvalidGrant => "invalid_grant",
-            ErrorCode::UnauthorizedClient => "unauthorized_client",
-            ErrorCode::UnsupportedGrantType => "unsupported_grant_type",
-            ErrorCode::UnsupportedResponseType => "unsupported_response_type",
-            ErrorCode::RequestNotSupported => "request_not_supported",
-            ErrorCode::RequestUriNotSupported => "request_uri_not_supported",
-            ErrorCode::InvalidScope => "invalid_scope",
-            ErrorCode::InvalidToken => "invalid_token",
-            ErrorCode::AccessDenied => "access_denied",
-            ErrorCode::LoginRequired => "login_required",
-            ErrorCode::ServerError => "server_error",
-            ErrorCode::TemporarilyUnavailable => "temporarily_unavailable",
-        }
+words! {
+    /// The codes of RFC 6749, RFC 6750 and OpenID Connect that this service answers with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ErrorCode {
+        InvalidRequest = "invalid_request",
+        /// Client authentication failed, or the client is unknown or inactive.
+        InvalidClient = "invalid_client",
+        /// The code, refresh token or password is invalid or expired.
+        InvalidGrant = "invalid_grant",
+        /// The client may not use this grant.
+        UnauthorizedClient = "unauthorized_client",
+        UnsupportedGrantType = "unsupported_grant_type",
+        UnsupportedResponseType = "unsupported_response_type",
+        RequestNotSupported = "request_not_supported",
+        RequestUriNotSupported = "request_uri_not_supported",
+        /// More scope than was granted.
+        InvalidScope = "invalid_scope",
+        InvalidToken = "invalid_token",
+        /// The account may not use this app.
+        AccessDenied = "access_denied",
+        /// `prompt=none`, and nobody is signed in (OpenID Connect).
+        LoginRequired = "login_required",
+        ServerError = "server_error",
+        TemporarilyUnavailable = "temporarily_unavailable",
     }
 }
 
@@ -82,12 +36,10 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of this code.
     pub const fn new(code: ErrorCode, description: &'static str) -> Self {
         Error { code, description }
     }
 
-    /// The code.
     pub const fn code(self) -> ErrorCode {
         self.code
     }

@@ -11,10 +11,8 @@ pub const BRIDGED_SECONDS: i64 = 900;
 /// How often an unknown `kid` may make a satellite fetch the key set: a flood of them costs the hub one request in this time.
 pub const REFETCH_SECONDS: i64 = 30;
 
-/// How a cached value may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// Use it.
     Current,
     /// Ask the hub; use it only if the hub does not answer.
     Bridging,

@@ -19,11 +19,8 @@ use sealed::Sealed;
 /// A token family: all tokens of one sign-in at one client. Its id is the `sid` of its access tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// Its id.
     pub id: Uuid,
-    /// The client.
     pub client: ClientId,
-    /// The account.
     pub account: Uuid,
     /// The session at the hub; none after a password grant.
     pub session: Option<Uuid>,
@@ -31,9 +28,7 @@ pub struct Family {
     pub scope: Option<Scope>,
     /// The grant that started it; unknown for families of old versions.
     pub begun_by: Option<GrantType>,
-    /// When it started.
     pub begun_at: Timestamp,
-    /// When the account signed in.
     pub authenticated_at: Timestamp,
     /// When it was revoked: its refresh tokens are refused, and at the hub its access tokens.
     pub ended_at: Option<Timestamp>,
@@ -43,7 +38,6 @@ pub struct Family {
 pub const FAMILY_SECONDS: i64 = 90 * 86_400;
 /// The default of [`RefreshRules::grace_seconds`].
 pub const GRACE_SECONDS: i64 = 30;
-/// The longest [`RefreshRules::grace_seconds`].
 pub const MAX_GRACE_SECONDS: i64 = 60;
 
 /// The deployment's rules for families, beside the lifetimes of each client.
@@ -61,12 +55,9 @@ impl Default for RefreshRules {
     }
 }
 
-/// The time and the rules of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// The time.
     pub now: Timestamp,
-    /// The rules of the deployment.
     pub rules: RefreshRules,
 }
 
@@ -80,56 +71,37 @@ impl Family {
 /// Whether an account may use the app of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It may.
     Admitted,
     /// The app is closed, and the account not listed.
     Refused,
 }
 
-/// A stored refresh token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefreshRecord {
-    /// The SHA-256 of the token.
     pub digest: Digest<purpose::Refresh>,
-    /// Its family's id.
     pub family: Uuid,
-    /// When it expires.
     pub expires_at: Timestamp,
-    /// Its state.
     pub state: RefreshState,
 }
 
-/// The state of a refresh token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefreshState {
-    /// Not used yet.
     Live,
-    /// Replaced by its successor.
-    Rotated {
-        /// When.
-        at: Timestamp,
-        /// Its successor, sealed under the token itself.
-        successor: Sealed,
-    },
+    // The successor is sealed under the token itself.
+    Rotated { at: Timestamp, successor: Sealed },
 }
 
-/// The random parts of a new family.
 #[derive(Clone, Debug)]
 pub struct FamilySecrets {
-    /// The family's id.
     pub family: Uuid,
-    /// The first refresh token.
     pub refresh: RefreshToken,
 }
 
 /// A new family: the rows to insert and the tokens to answer.
 #[derive(Clone, Debug)]
 pub struct NewFamily {
-    /// The family to insert.
     pub family: Family,
-    /// Its first refresh token to insert.
     pub refresh: RefreshRecord,
-    /// The answer.
     pub issue: IssuedTokens,
 }
 
@@ -172,17 +144,14 @@ impl IssuedTokens {
         &self.refresh
     }
 
-    /// `expires_in`
     pub fn expires_in(&self) -> i64 {
         self.access_seconds
     }
 
-    /// `scope`
     pub fn scope(&self) -> Option<&Scope> {
         self.scope.as_ref()
     }
 
-    /// The family of the tokens.
     pub fn family(&self) -> &Family {
         &self.family
     }

@@ -5,12 +5,10 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// The members of an object.
 pub(crate) type Object = Map<String, Value>;
 
 const MAX_DEPTH: u8 = 8;
 
-/// Parses an object.
 pub(crate) fn object(bytes: &[u8]) -> Option<Object> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = Strict(MAX_DEPTH).deserialize(&mut reader).ok()?;

@@ -1,5 +1,4 @@
-//! The RSA keys that sign tokens: the private key (PEM, PKCS#8 or PKCS#1, at least 2048 bits), the public key, the key set that a hub
-//! publishes and a satellite reads, and key rotation.
+//! The RSA keys that sign tokens: private key (PEM, PKCS#8 or PKCS#1, at least 2048 bits), public key, key set, and key rotation.
 
 pub mod key_set;
 pub mod public;
@@ -16,19 +15,15 @@ use zeroize::Zeroizing;
 pub use key_set::{KeySet, KeySetFault};
 pub use public::{KeyId, PublicKey};
 
-/// Why a key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// No PEM at all, or another kind of PEM.
     #[error("holds no private key: a PEM block `BEGIN PRIVATE KEY` or `BEGIN RSA PRIVATE KEY` is expected")]
     NotPem,
-    /// A passphrase would be needed.
     #[error("is encrypted: store it without a passphrase and protect the file instead")]
     Encrypted,
-    /// The block is no RSA key.
     #[error("is malformed or no RSA key")]
     Malformed,
-    /// Fewer than 2048 bits.
     #[error("is too short: RSA of at least 2048 bits is needed")]
     Short,
     /// The library refused to make, write or use a key.
@@ -36,14 +31,10 @@ pub enum KeyError {
     Unusable,
 }
 
-/// The length of a new key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyLength {
-    /// 2048 bits.
     Bits2048,
-    /// 3072 bits.
     Bits3072,
-    /// 4096 bits.
     Bits4096,
 }
 
@@ -60,7 +51,6 @@ impl std::fmt::Debug for PrivateKey {
 }
 
 impl PrivateKey {
-    /// Reads a PEM text.
     pub fn from_pem(text: &str) -> Result<Self, KeyError> {
         if text.contains("ENCRYPTED") {
             return Err(KeyError::Encrypted);
@@ -95,7 +85,6 @@ impl PrivateKey {
         Ok(PrivateKey { pair, public })
     }
 
-    /// The public key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }

@@ -82,6 +82,54 @@
 //! }
 //! ```
 
+/// An enum with a word for each variant.
+macro_rules! words {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            pub const ALL: [$name; [$($word),+].len()] = [$($name::$variant),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+
+            pub fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|variant| variant.as_str() == word)
+            }
+        }
+    };
+}
+
+/// A `Debug` that shows nothing but the name of the type.
+macro_rules! redacted {
+    ($($name:ident),+) => {$(
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str(concat!(stringify!($name), "(…)"))
+            }
+        }
+    )+};
+}
+
+/// `Display` and `Debug` of a name: its text.
+macro_rules! shown_as_text {
+    ($name:ident) => {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+    };
+}
+
 pub mod account;
 pub mod audit_event;
 pub mod authorize;

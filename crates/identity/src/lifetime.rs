@@ -4,7 +4,6 @@
 pub const LEEWAY_SECONDS: i64 = 30;
 /// The longest life of any token. A verifier refuses a token that claims more, whoever signed it.
 pub const MAX_TOKEN_SECONDS: i64 = 86_400;
-/// The longest life of a refresh token.
 pub const MAX_REFRESH_SECONDS: i64 = 366 * 86_400;
 /// The default life of an access token.
 pub const ACCESS_TOKEN_SECONDS: i64 = 3_600;
@@ -18,24 +17,20 @@ pub struct Lifetimes {
     refresh: i64,
 }
 
-/// A lifetime that is out of bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("access tokens live 1 to {MAX_TOKEN_SECONDS} seconds, refresh tokens 1 to {MAX_REFRESH_SECONDS}")]
 pub struct LifetimeFault;
 
 impl Lifetimes {
-    /// Lifetimes within bounds.
     pub fn new(access_seconds: i64, refresh_seconds: i64) -> Result<Self, LifetimeFault> {
         let fits = (1..=MAX_TOKEN_SECONDS).contains(&access_seconds) && (1..=MAX_REFRESH_SECONDS).contains(&refresh_seconds);
         fits.then_some(Lifetimes { access: access_seconds, refresh: refresh_seconds }).ok_or(LifetimeFault)
     }
 
-    /// Of an access token.
     pub fn access_seconds(self) -> i64 {
         self.access
     }
 
-    /// Of a refresh token.
     pub fn refresh_seconds(self) -> i64 {
         self.refresh
     }

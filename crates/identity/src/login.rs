@@ -26,18 +26,13 @@ const NONCE: [u8; NONCE_LENGTH] = [0; NONCE_LENGTH];
 pub struct Registration {
     /// The issuer: the hub's URL for browsers.
     pub issuer: String,
-    /// Its client id.
     pub client: ClientId,
-    /// Its callback.
     pub redirect: Redirect,
-    /// The scope it requests.
     pub scope: Option<Scope>,
 }
 
-/// The random parts of a login.
 #[derive(Clone, Debug)]
 pub struct LoginSecrets {
-    /// `state`
     pub state: LoginState,
     /// The PKCE verifier; it stays on the satellite.
     pub verifier: Verifier,
@@ -48,15 +43,11 @@ pub struct LoginSecrets {
 /// A login in progress, stored under `state` and taken once. Its `Debug` shows no secret.
 #[derive(Clone)]
 pub struct LoginRecord {
-    /// The SHA-256 of `state`, to look it up by.
     pub state: Digest<purpose::State>,
-    /// The verifier.
     pub verifier: Verifier,
     /// The SHA-256 of the login cookie's value.
     pub binding: Digest<purpose::Binding>,
-    /// The return path in the app.
     pub return_to: AppReturnPath,
-    /// When it expires.
     pub expires_at: Timestamp,
 }
 
@@ -127,22 +118,17 @@ pub enum Sender<'a> {
     Program,
 }
 
-/// Why a login cannot be finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoginFault {
-    /// Unknown, expired or finished.
     #[error("the login is unknown, expired or already finished: start again")]
     Unknown,
-    /// Another browser began it.
     #[error("the login was not begun in this browser: its login cookie is missing or different")]
     Unbound,
-    /// The answer has another issuer.
     #[error("the answer comes from another issuer than the login began with")]
     Issuer,
 }
 
-/// Decides whether the code may be exchanged. The caller takes the record (reads and removes it in one step) by the digest of the presented
-/// `state`; `issuer` is the answer's `iss`, if the app passed it on.
+/// Decides whether the code may be exchanged. The caller takes the record (reads and removes it at once); `issuer` is `iss`, if given.
 pub fn finish(
     record: Option<LoginRecord>,
     sender: Sender<'_>,

@@ -1,5 +1,4 @@
-//! Origins: their spelling, and whether a request that changes something comes from one of our own pages. A browser names the origin; a
-//! program that names none has no cookies to misuse.
+//! Origins, and whether a request comes from one of our own pages. A program that names no origin has no cookies to misuse.
 
 // Only the address types: this crate does no networking.
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -43,7 +42,6 @@ fn is_port(text: &str) -> bool {
     !text.starts_with('0') && text.bytes().all(|digit| digit.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// One of our pages, or a program.
@@ -52,10 +50,8 @@ pub enum Provenance {
     Foreign,
 }
 
-/// Compares `Origin` and `Sec-Fetch-Site`, each perhaps missing or repeated, with our own origin.
-///
-/// Foreign are: any `Origin` but our own, any `Sec-Fetch-Site` but `same-origin` and `none`, and `Origin: null` unless the browser says
-/// `same-origin` (as it does for a form on a page with `Referrer-Policy: no-referrer`). A repeated header is foreign: no browser sends one.
+/// Compares `Origin` and `Sec-Fetch-Site`, each perhaps missing, with our own origin. `Origin: null` is own only if the browser says
+/// `same-origin` (as for a form on a page with `Referrer-Policy: no-referrer`). A repeated header is foreign: no browser sends one.
 pub fn provenance(origin: &[&str], fetch_site: &[&str], own: &str) -> Provenance {
     let same_origin = fetch_site == ["same-origin"];
     let site_is_ours = same_origin || fetch_site.is_empty() || fetch_site == ["none"];

@@ -1,9 +1,7 @@
-//! Passwords: stored as Argon2id, compared in the same time with and without an account, and imported in the common formats. Hashing is slow
-//! on purpose; a caller runs it off its asynchronous threads and limits how many run at once.
+//! Passwords, stored as Argon2id or imported. Hashing is slow: callers run it off their asynchronous threads and limit how many run.
 
 pub mod foreign;
 pub mod phc;
-mod proof;
 
 use std::fmt;
 
@@ -16,32 +14,22 @@ use crate::secret_token::equal;
 
 use foreign::Foreign;
 
-pub use proof::{Proof, prove_in};
-
 /// Memory in KiB, passes and lanes: OWASP's first choice for Argon2id.
 pub const MEMORY_KIB: u32 = 19_456;
-/// Passes over it.
 pub const PASSES: u32 = 2;
-/// Lanes.
 pub const LANES: u32 = 1;
 /// The longest password; longer ones are refused before any work.
 pub const MAX_PASSWORD_BYTES: usize = 1_024;
-/// The longest hash.
 pub const MAX_HASH_BYTES: usize = 2_000;
-/// The shortest new password.
 pub const MIN_PASSWORD_CHARACTERS: usize = 8;
 const HASH_BYTES: usize = 32;
 
-/// Why a password is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordFault {
-    /// More than 1 KiB.
     #[error("the password is longer than 1024 bytes")]
     Long,
-    /// Too few characters for a new one.
     #[error("the password has fewer than 8 characters")]
     Short,
-    /// The library refused.
     #[error("the password could not be hashed")]
     Unhashable,
 }
@@ -50,11 +38,7 @@ pub enum PasswordFault {
 #[derive(Clone)]
 pub struct Password(Zeroizing<String>);
 
-impl fmt::Debug for Password {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Password(…)")
-    }
-}
+redacted!(Password);
 
 impl Password {
     /// A password that is typed to sign in.
@@ -87,9 +71,8 @@ pub struct PasswordHash {
 
 #[derive(Clone, PartialEq, Eq)]
 enum Kind {
-    /// Argon2id with our parameters.
+    // Argon2id with our parameters.
     Ours { salt: Vec<u8>, output: Vec<u8> },
-    /// Any other accepted format.
     Foreign(Foreign),
 }
 
@@ -102,7 +85,6 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// A hash that cannot be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the password hash is in no accepted format, or its cost is out of bounds; accepted are Argon2 ($argon2id$…, $argon2i$…, $argon2d$…), \
@@ -117,7 +99,6 @@ impl PasswordHash {
         PasswordHash::make_in(&mut Workspace::default(), password, salt)
     }
 
-    /// The same in an existing workspace.
     pub fn make_in(workspace: &mut Workspace, password: &Password, salt: [u8; 16]) -> Result<Self, PasswordFault> {
         let output = argon2id(workspace, password, &salt)?.to_vec();
         let parameters = format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}");
@@ -147,40 +128,31 @@ impl PasswordHash {
         }
     }
 
-    /// The text to store.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// Whether a password is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasswordCheck {
-    /// It is.
-    Matches {
-        /// Whether to hash it again with today's parameters.
-        rehash: Rehash,
-    },
-    /// It is not, or there is no hash.
+    Matches { rehash: Rehash },
+    // Also if there is no hash.
     Differs,
 }
 
 /// Whether a hash is out of date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rehash {
-    /// It has today's parameters.
     Current,
     /// It was imported or is old.
     Needed,
 }
 
-/// Compares a password with the stored hash. Without a hash it does the same work, so that the time reveals nothing. An imported hash takes
-/// the time of its own format until it is rehashed.
+/// Compares a password with the stored hash. Without a hash it does the same work, so that the time reveals nothing.
 pub fn verify(kept: Option<&PasswordHash>, password: &Password) -> PasswordCheck {
     verify_in(&mut Workspace::default(), kept, password)
 }
 
-/// The same in an existing workspace.
 pub fn verify_in(workspace: &mut Workspace, kept: Option<&PasswordHash>, password: &Password) -> PasswordCheck {
     match kept.map(|hash| &hash.kind) {
         None => {
@@ -221,4 +193,33 @@ fn argon2id(workspace: &mut Workspace, password: &Password, salt: &[u8]) -> Resu
     let done = hasher.hash_password_into_with_memory(password.bytes(), salt, &mut output, &mut workspace.0);
     done.map_err(|_| PasswordFault::Unhashable)?;
     Ok(output)
+}
+
+/// A right password, as long as the compared hash is still the stored one: each transaction checks that. Only [`prove_in`] makes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    compared: PasswordHash,
+    renewed: Option<PasswordHash>,
+}
+
+impl Proof {
+    pub fn compared(&self) -> &PasswordHash {
+        &self.compared
+    }
+
+    /// The new hash of the same password, if the compared one is out of date.
+    pub fn renewed(&self) -> Option<&PasswordHash> {
+        self.renewed.as_ref()
+    }
+}
+
+/// Compares a password with the stored hash (without one it does the same work), and hashes it again with this salt if that is out of date.
+pub fn prove_in(workspace: &mut Workspace, kept: Option<PasswordHash>, password: &Password, salt: [u8; 16]) -> Option<Proof> {
+    let verdict = verify_in(workspace, kept.as_ref(), password);
+    let (PasswordCheck::Matches { rehash }, Some(compared)) = (verdict, kept) else { return None };
+    let renewed = match rehash {
+        Rehash::Current => None,
+        Rehash::Needed => PasswordHash::make_in(workspace, password, salt).ok(),
+    };
+    Some(Proof { compared, renewed })
 }

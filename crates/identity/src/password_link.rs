@@ -5,7 +5,6 @@ use uuid::Uuid;
 use crate::secret_token::{Digest, LinkToken, purpose};
 use crate::timestamp::Timestamp;
 
-/// The purpose of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkPurpose {
     /// A first password.
@@ -23,7 +22,6 @@ impl LinkPurpose {
         }
     }
 
-    /// The stable word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             LinkPurpose::Invitation => "invitation",
@@ -32,18 +30,12 @@ impl LinkPurpose {
     }
 }
 
-/// A stored link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkRecord {
-    /// The SHA-256 of its token.
     pub digest: Digest<purpose::Link>,
-    /// The account.
     pub account: Uuid,
-    /// Its purpose.
     pub purpose: LinkPurpose,
-    /// When it expires.
     pub expires_at: Timestamp,
-    /// When it was used.
     pub used_at: Option<Timestamp>,
 }
 

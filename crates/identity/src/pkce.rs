@@ -1,7 +1,5 @@
 //! Proof Key for Code Exchange (RFC 7636), with S256 as the only method.
 
-use std::fmt;
-
 use zeroize::Zeroizing;
 
 use crate::base64url;
@@ -17,9 +15,7 @@ const MAX_VERIFIER_LENGTH: usize = 128;
 pub struct Challenge(String);
 
 impl Challenge {
-    /// Reads `code_challenge` and `code_challenge_method`: 43 characters of base64url, and `S256` or nothing.
-    ///
-    /// A spelling that no SHA-256 has (stray bits in its last character) is accepted and matches no verifier.
+    /// Reads `code_challenge` and `code_challenge_method`. A text that no SHA-256 has (stray bits) is accepted and matches nothing.
     pub fn read(challenge: Option<&str>, method: Option<&str>) -> Result<Self, Error> {
         match method {
             None | Some("S256") => {}
@@ -30,13 +26,11 @@ impl Challenge {
         Challenge::parse(challenge).ok_or(Error::request("code_challenge is not 43 characters of base64url"))
     }
 
-    /// Reads a challenge from the database.
     pub fn parse(text: &str) -> Option<Self> {
         let fits = text.len() == CHALLENGE_LENGTH && text.bytes().all(base64url::is_letter);
         fits.then(|| Challenge(text.to_owned()))
     }
 
-    /// The text to send or to store.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -51,11 +45,7 @@ impl Challenge {
 #[derive(Clone)]
 pub struct Verifier(Zeroizing<String>);
 
-impl fmt::Debug for Verifier {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Verifier(…)")
-    }
-}
+redacted!(Verifier);
 
 impl Verifier {
     /// A new verifier from 32 bytes of a cryptographic generator.
@@ -75,7 +65,6 @@ impl Verifier {
         &self.0
     }
 
-    /// Its challenge.
     pub fn challenge(&self) -> Challenge {
         Challenge(base64url::encode(secret_token::sha256(self.0.as_bytes())))
     }

@@ -13,10 +13,8 @@ const MAX_DECODINGS: usize = 4;
 pub struct HubReturnPath(String);
 
 impl HubReturnPath {
-    /// Reads a `continue` parameter, decoded once.
-    ///
-    /// The path may hold letters, digits, `-`, `_`, single dots and single slashes: the hub has no other paths, and without `@`, `%`,
-    /// `\`, `:` and `//` no browser reads another host into it.
+    /// Reads a `continue` parameter, decoded once. The path may hold letters, digits, `-`, `_`, single dots and single slashes: without
+    /// `@`, `%`, `\`, `:` and `//` no browser reads another host into it.
     pub fn read(text: Option<&str>) -> Self {
         HubReturnPath(text.filter(|text| is_hub_path(text)).unwrap_or("/").to_owned())
     }
@@ -26,7 +24,6 @@ impl HubReturnPath {
         HubReturnPath(format!("{path}?{query}"))
     }
 
-    /// The path and query.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,13 +45,11 @@ fn is_hub_path(text: &str) -> bool {
 pub struct AppReturnPath(String);
 
 impl AppReturnPath {
-    /// Reads a `return_to` parameter, decoded once. An app's paths may hold every character of a URL. However often the path is decoded,
-    /// no browser or router may take a part of it for another host.
+    /// Reads a `return_to` parameter. However often it is decoded, no browser or router may take a part of it for another host.
     pub fn read(text: Option<&str>) -> Self {
         AppReturnPath(text.filter(|text| is_app_path(text)).unwrap_or("/").to_owned())
     }
 
-    /// The path, query and fragment.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -12,13 +12,8 @@ pub enum Revocation {
     Logout(Uuid),
     /// This account signs out everywhere.
     LogoutEverywhere(Uuid),
-    /// The password of an account changes.
-    PasswordChanged {
-        /// The account.
-        account: Uuid,
-        /// The session that changes the password; it stays.
-        kept: Option<Uuid>,
-    },
+    /// The password of an account changes; the `kept` session, which changes it, stays.
+    PasswordChanged { account: Uuid, kept: Option<Uuid> },
     /// This account is deactivated or removed.
     AccountClosed(Uuid),
     /// This client is deactivated or removed.
@@ -27,39 +22,25 @@ pub enum Revocation {
     FamilyRevoked(Uuid),
 }
 
-/// A selection of sessions, or of token families.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// None.
     Nothing,
-    /// The one with this id.
     One(Uuid),
-    /// Those of this session.
     OfSession(Uuid),
-    /// Those of this account.
     OfAccount(Uuid),
-    /// Those of this account, except this session and its families.
-    OfAccountBut {
-        /// The account.
-        account: Uuid,
-        /// The session that stays.
-        session: Uuid,
-    },
-    /// Those of this client.
+    OfAccountBut { account: Uuid, session: Uuid },
     OfClient(ClientId),
 }
 
 /// What a revocation ends, in one transaction. Codes that are not redeemed yet go with their session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevocationScope {
-    /// The sessions.
     pub sessions: Selection,
     /// The token families, with their refresh tokens and, at the hub, their access tokens.
     pub families: Selection,
 }
 
 impl Revocation {
-    /// What it ends.
     pub fn scope(&self) -> RevocationScope {
         let (sessions, families) = match self {
             Revocation::Logout(session) => (Selection::One(*session), Selection::OfSession(*session)),
@@ -80,19 +61,15 @@ impl Revocation {
 /// How much a client asks to revoke with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The family of the token.
     Family,
     /// The session of the family with all its families; without a session, the family.
     Session,
 }
 
-/// What a client revokes with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientRevocation {
-    /// This family.
     Family(Uuid),
-    /// This family, and the session that it belongs to when the revocation happens, with all families of that session. A browser that
-    /// signs in again moves its families to a new session.
+    /// This family, and its session with all families. Which session that is counts at this moment: a new sign-in moves families.
     SessionOf(Uuid),
 }
 

@@ -19,18 +19,15 @@ impl Scope {
         Scope::parse(&words.join(" ")).map(Some).ok_or(Error::new(ErrorCode::InvalidScope, "scope is malformed or too long"))
     }
 
-    /// Reads a scope from the database.
     pub fn parse(text: &str) -> Option<Self> {
         let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
         (text.len() <= MAX_BYTES && text.split(' ').all(is_word)).then(|| Scope(text.to_owned()))
     }
 
-    /// The words as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it has this word.
     pub fn has(&self, word: &str) -> bool {
         self.0.split(' ').any(|one| one == word)
     }

@@ -4,7 +4,6 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKe
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use zeroize::Zeroizing;
 
-/// The bytes of a nonce.
 pub(crate) const NONCE_LENGTH: usize = NONCE_LEN;
 
 /// A key for one purpose (`salt`) and one subject (`about`), which it authenticates.

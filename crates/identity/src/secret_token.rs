@@ -1,5 +1,4 @@
-//! Secret tokens: 256 random bits, shown once, stored as SHA-256. The purpose is part of the type, so that a refresh token cannot pass as a
-//! code.
+//! Secret tokens: 256 random bits, shown once, stored as SHA-256. The purpose is part of the type: a refresh token cannot pass as a code.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,38 +9,20 @@ use zeroize::Zeroizing;
 
 use crate::base64url;
 
-/// The purposes of secret tokens.
 pub mod purpose {
     macro_rules! purposes {
-        ($($(#[$doc:meta])* $name:ident),*) => {$(
-            $(#[$doc])*
+        ($($name:ident),*) => {$(
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
             pub enum $name {}
         )*};
     }
-    purposes!(
-        /// An authorization code.
-        Code,
-        /// A refresh token.
-        Refresh,
-        /// A link that sets a password, once.
-        Link,
-        /// A client's secret.
-        Client,
-        /// A satellite's `state`.
-        State,
-        /// Binds a satellite's login to a browser.
-        Binding
-    );
+    purposes!(Code, Refresh, Link, Client, State, Binding);
 }
 
-/// An authorization code.
 pub type Code = SecretToken<purpose::Code>;
-/// A refresh token.
 pub type RefreshToken = SecretToken<purpose::Refresh>;
 /// The secret part of an invitation or a password reset.
 pub type LinkToken = SecretToken<purpose::Link>;
-/// A client's secret.
 pub type ClientSecret = SecretToken<purpose::Client>;
 /// The `state` of a satellite's login.
 pub type LoginState = SecretToken<purpose::State>;
@@ -77,7 +58,6 @@ impl<Purpose> SecretToken<Purpose> {
         Zeroizing::new(base64url::encode(*self.bytes))
     }
 
-    /// Its digest.
     pub fn digest(&self) -> Digest<Purpose> {
         Digest::of_text(&self.expose())
     }
@@ -126,7 +106,6 @@ impl<Purpose> fmt::Debug for Digest<Purpose> {
     }
 }
 
-/// SHA-256.
 pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut out = [0; 32];
     out.copy_from_slice(digest(&SHA256, bytes).as_ref());

@@ -19,23 +19,17 @@ pub const FRESH_SECONDS: i64 = 300;
 pub struct Session {
     /// `sid` of the cookie.
     pub id: Uuid,
-    /// The account.
     pub account: Uuid,
-    /// When the account signed in.
     pub authenticated_at: Timestamp,
-    /// When it expires.
     pub expires_at: Timestamp,
-    /// When it was revoked.
     pub ended_at: Option<Timestamp>,
 }
 
 impl Session {
-    /// A new session; the id is random.
     pub fn begin(id: Uuid, account: Uuid, now: Timestamp) -> Self {
         Session { id, account, authenticated_at: now, expires_at: now.plus(SESSION_SECONDS), ended_at: None }
     }
 
-    /// The claims of its cookie.
     pub fn claims(&self, issuer: &str) -> HubSessionClaims {
         HubSessionClaims {
             common: Common {
@@ -74,17 +68,14 @@ impl LiveSession {
         (named && counts).then_some(LiveSession { id: row.id, account: row.account, authenticated_at: row.authenticated_at })
     }
 
-    /// Its id.
     pub fn id(self) -> Uuid {
         self.id
     }
 
-    /// The account.
     pub fn account(self) -> Uuid {
         self.account
     }
 
-    /// When the account signed in.
     pub fn authenticated_at(self) -> Timestamp {
         self.authenticated_at
     }

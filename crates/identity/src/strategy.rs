@@ -1,6 +1,5 @@
 //! The identity strategy of a process, chosen at boot.
 
-/// The strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     /// No identity: every caller is the anonymous account.
@@ -12,7 +11,6 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Every one.
     pub const ALL: [Strategy; 3] = [Strategy::None, Strategy::LocalProvider, Strategy::PlatformHub];
 
     /// The strategy with exactly this word; an empty one means none.
@@ -23,7 +21,6 @@ impl Strategy {
         Strategy::ALL.into_iter().find(|strategy| strategy.as_str() == word)
     }
 
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Strategy::None => "none",

@@ -20,7 +20,6 @@ use crate::timestamp::Timestamp;
 pub struct Allowance {
     /// The number of the failure with the first delay, of two seconds; each further one doubles it.
     pub first_delay: u32,
-    /// The longest delay.
     pub max_seconds: i64,
 }
 
@@ -30,8 +29,7 @@ pub const PAIR: Allowance = Allowance { first_delay: 5, max_seconds: 900 };
 pub const ADDRESS: Allowance = Allowance { first_delay: 50, max_seconds: 900 };
 /// For one name from anywhere.
 pub const ACCOUNT: Allowance = Allowance { first_delay: 50, max_seconds: 15 };
-/// For the secret of one client from one address. Nobody can guess it, so this only limits load, and leaves room for a deployment that
-/// starts with an old secret.
+/// For the secret of one client from one address: nobody can guess it, so this only limits the load of an old secret.
 pub const CLIENT: Allowance = Allowance { first_delay: 500, max_seconds: 900 };
 /// A counter starts again after so long without a failure.
 pub const FORGOTTEN_SECONDS: i64 = 3_600;
@@ -43,7 +41,6 @@ pub const UNDECIDED_SECONDS: i64 = 60;
 pub enum Counter<'a> {
     /// A typed name and a client address; for IPv6 the caller gives the network, because one line has very many addresses.
     Pair(&'a str, &'a str),
-    /// A client address.
     Address(&'a str),
     /// A typed name from anywhere.
     Account(&'a str),
@@ -52,7 +49,6 @@ pub enum Counter<'a> {
 }
 
 impl Counter<'_> {
-    /// The key of the counter.
     pub fn key(self) -> [u8; 32] {
         // The lengths keep two counters from having the same text.
         let spelled = match self {
@@ -68,28 +64,21 @@ impl Counter<'_> {
     }
 }
 
-/// The state of a counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// The number of failures.
     pub count: u32,
-    /// When the last one was.
     pub last: Option<Timestamp>,
-    /// The number of pending attempts.
     pub undecided: u32,
-    /// When the last of them was.
     pub undecided_at: Option<Timestamp>,
 }
 
 impl Failures {
-    /// After one more failure.
     #[must_use]
     pub fn failed(self, now: Timestamp) -> Self {
         let current = self.at(now);
         Failures { count: current.count.saturating_add(1), last: Some(now), ..current }
     }
 
-    /// After one more pending attempt.
     #[must_use]
     pub fn begun(self, now: Timestamp) -> Self {
         let current = self.at(now);
@@ -119,7 +108,6 @@ impl Failures {
         current.count.saturating_add(current.undecided).saturating_add(1).saturating_sub(allowance.first_delay)
     }
 
-    /// The seconds to wait.
     fn wait(self, allowance: Allowance, now: Timestamp) -> i64 {
         let (over, current) = (self.over(allowance, now), self.at(now));
         let Some(last) = current.last.max(current.undecided_at).filter(|_| over > 0) else { return 0 };
@@ -128,14 +116,10 @@ impl Failures {
     }
 }
 
-/// The counters of an attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// [`Counter::Pair`]
     pub pair: Failures,
-    /// [`Counter::Address`]
     pub address: Failures,
-    /// [`Counter::Account`]
     pub account: Failures,
     /// When this address may try this name, whatever failed elsewhere; set when it had to wait for that.
     pub admitted_at: Option<Timestamp>,
@@ -167,14 +151,11 @@ pub enum Familiarity {
     /// It did not, or nobody knows.
     #[default]
     Strange,
-    /// It did.
     Familiar,
 }
 
-/// Whether an attempt is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThrottleDecision {
-    /// It may.
     Try,
     /// Only after so many seconds (at least one).
     Wait(i64),
@@ -189,11 +170,8 @@ impl ThrottleDecision {
 /// The counter that delays an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// [`Counter::Pair`]
     Pair,
-    /// [`Counter::Address`]
     Address,
-    /// [`Counter::Account`]
     Account,
 }
 

@@ -5,17 +5,14 @@
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The timestamp with this Unix time.
     pub const fn from_unix(seconds: i64) -> Self {
         Timestamp(seconds)
     }
 
-    /// Its Unix time.
     pub const fn unix(self) -> i64 {
         self.0
     }
 
-    /// So many seconds later.
     pub const fn plus(self, seconds: i64) -> Self {
         Timestamp(self.0.saturating_add(seconds))
     }

@@ -1,5 +1,4 @@
-//! The signed tokens of a hub: the claims of each kind, and their verification. Only verification makes a `Verified`, and the kind is part
-//! of its type: a session cookie cannot pass as an access token.
+//! The signed tokens of a hub. Only verification makes a `Verified`, of one kind: a session cookie cannot pass as an access token.
 
 pub mod access;
 pub mod bearer;
@@ -34,48 +33,38 @@ pub enum TokenFault {
     /// Not three base64url parts with JSON objects, or too long.
     #[error("the token is malformed")]
     Malformed,
-    /// `alg` is not RS256.
     #[error("the token is not signed with RS256")]
     Algorithm,
     /// `crit` or `b64` ask for an extension.
     #[error("the token needs an extension that is not understood")]
     Critical,
-    /// Another kind of token.
     #[error("the token is of another kind")]
     Kind,
     /// No such key. A satellite may fetch the key set once more.
     #[error("the token's key is unknown")]
     UnknownKey,
-    /// The signature is wrong.
     #[error("the token's signature does not match")]
     Signature,
     /// A claim is missing or of the wrong type.
     #[error("a claim of the token is missing or malformed")]
     Claims,
-    /// From another issuer.
     #[error("the token has another issuer")]
     Issuer,
-    /// For another audience.
     #[error("the token is for another audience")]
     Audience,
-    /// Expired.
     #[error("the token has expired")]
     Expired,
-    /// Not valid yet.
     #[error("the token is not valid yet")]
     NotYet,
 }
 
-/// What a verifier expects beside a valid signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation<'a> {
     /// `iss`, byte for byte.
     pub issuer: &'a str,
     /// `aud` must have at least one of these.
     pub audiences: &'a [&'a str],
-    /// The time.
     pub now: Timestamp,
-    /// The clock that ends tokens.
     pub end: End,
 }
 
@@ -114,18 +103,15 @@ impl Expectation<'_> {
 pub struct Verified<C>(C);
 
 impl<C> Verified<C> {
-    /// The claims.
     pub fn claims(&self) -> &C {
         &self.0
     }
 
-    /// The claims, owned.
     pub fn into_claims(self) -> C {
         self.0
     }
 }
 
-/// A kind of token.
 pub trait Claims: Sized {
     /// Its `typ`.
     const TYPE: &'static str;
@@ -137,18 +123,14 @@ pub trait Claims: Sized {
     fn read(common: Common, members: &Object) -> Option<Self>;
 }
 
-/// The claims of every kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common {
-    /// `iss`
     pub issuer: String,
     /// `sub`: the account.
     pub subject: Uuid,
-    /// `aud`
     pub audiences: Vec<String>,
     /// `iat`, and `nbf` where written
     pub issued_at: Timestamp,
-    /// `exp`
     pub expires_at: Timestamp,
 }
 
@@ -213,24 +195,19 @@ impl Times {
     }
 }
 
-/// How a token is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// As a credential: everything.
     Credential,
     /// As a hint, which grants nothing: it may be for any client, and expired.
     Hint,
 }
 
-/// Signs a token of this kind.
 pub fn sign<C: Claims>(claims: &C, key: &PrivateKey) -> Result<String, KeyError> {
     jws::write(C::TYPE, &Value::Object(claims.write()), key)
 }
 
 impl Unverified<'_> {
-    /// Checks everything: the kind in the header, the signature, which covers the header, and the claims.
-    ///
-    /// The key must be that of [`Unverified::key_id`]; another one is refused as unknown.
+    /// Checks kind, signature and claims. The key must be that of [`Unverified::key_id`]; another one is refused as unknown.
     pub fn verify<C: Claims>(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<C>, TokenFault> {
         self.judge(key, expected, Use::Credential)
     }

@@ -1,7 +1,5 @@
 //! A request to the token endpoint, read in two steps: first the client's credentials, and after authentication the grant.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
@@ -40,25 +38,18 @@ pub struct Credentials {
     secret: Zeroizing<String>,
 }
 
-impl fmt::Debug for Credentials {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Credentials(…)")
-    }
-}
+redacted!(Credentials);
 
 impl Credentials {
-    /// The id, to look the client up by.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The secret, for [`crate::client::authenticate`].
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// Reads the credentials from `Authorization` or from `client_id` and `client_secret` of the body. It refuses both at once, and a secret
-    /// in the URL. Revocation and introspection use it too.
+    /// Reads the credentials from `Authorization` or from the body. It refuses both at once, and a secret in the URL.
     pub fn read(authorization: &[&str], query: Option<&str>, body: &Parameters) -> Result<Self, Error> {
         refuse_in_url(query)?;
         let in_body = (body.get("client_id"), body.get("client_secret"));
@@ -103,34 +94,12 @@ fn refuse_in_url(query: Option<&str>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The requested grant, with all that it needs.
 #[derive(Clone, Debug)]
 pub enum GrantRequest {
-    /// A code.
-    AuthorizationCode {
-        /// The code.
-        code: Code,
-        /// The presented redirect URI.
-        redirect_uri: String,
-        /// The PKCE verifier.
-        verifier: Verifier,
-    },
-    /// A refresh token.
-    RefreshToken {
-        /// The token.
-        token: RefreshToken,
-        /// A narrower scope; `None` for the same.
-        scope: Option<Scope>,
-    },
-    /// A name and a password.
-    Password {
-        /// The typed name.
-        username: String,
-        /// The typed password.
-        password: Password,
-        /// The requested scope.
-        scope: Option<Scope>,
-    },
+    AuthorizationCode { code: Code, redirect_uri: String, verifier: Verifier },
+    // The scope may be narrower; `None` for the same.
+    RefreshToken { token: RefreshToken, scope: Option<Scope> },
+    Password { username: String, password: Password, scope: Option<Scope> },
 }
 
 impl GrantRequest {

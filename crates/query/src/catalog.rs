@@ -1,17 +1,15 @@
 //! The manifest with every name resolved and every identifier quoted.
 
-mod naming;
 mod resolve;
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::manifest::{Manifest, ManifestError};
 use crate::statement::Statement;
 use crate::types::{EnumValue, Scalar, Type};
 
-pub use naming::{kebab, snake};
+pub(crate) use resolve::resolve;
 pub use resolve::{CONNECTORS, OWN_CONTEXTS};
 
 /// The index of a resource in the catalog.
@@ -31,7 +29,8 @@ pub struct Catalog {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identifier {
     plain: Box<str>,
-    quoted: Box<str>,
+    /// In quotes, for SQL.
+    pub(crate) quoted: Box<str>,
 }
 
 impl Identifier {
@@ -39,14 +38,8 @@ impl Identifier {
         Identifier { plain: name.into(), quoted: format!("\"{}\"", name.replace('"', "\"\"")).into() }
     }
 
-    /// The name without quotes.
     pub fn plain(&self) -> &str {
         &self.plain
-    }
-
-    /// The name in quotes, for SQL.
-    pub(crate) fn quoted(&self) -> &str {
-        &self.quoted
     }
 }
 
@@ -56,12 +49,9 @@ impl std::fmt::Debug for Identifier {
     }
 }
 
-/// The name of a table or view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableName {
-    /// The schema, when the manifest names one.
     pub schema: Option<Identifier>,
-    /// The table.
     pub name: Identifier,
 }
 
@@ -85,7 +75,6 @@ impl std::fmt::Display for TableName {
     }
 }
 
-/// A declared resource.
 #[derive(Debug)]
 pub struct Resource {
     /// `shop` of `shop.customer`
@@ -96,17 +85,12 @@ pub struct Resource {
     pub plural: String,
     /// `shop.customer`
     pub full_name: String,
-    /// The line of its declaration.
     pub line: usize,
-    /// The table or view behind it.
     pub table: TableName,
     /// The permission to read it; `None` means public.
     pub permission: Option<String>,
-    /// The fields, in the order of the manifest.
     pub fields: Vec<Field>,
-    /// The relations, in the order of the manifest.
     pub relations: Vec<Relation>,
-    /// The fields of the primary key.
     pub key: Vec<FieldId>,
     /// Whether the database guarantees that the key is unique and not NULL. Read from SQLite at boot; on PostgreSQL it is unused and false.
     pub key_is_certain: bool,
@@ -120,28 +104,20 @@ pub struct Resource {
 #[derive(Debug)]
 pub(crate) struct Constraint {
     pub(crate) statement: Statement,
-    /// The line of its declaration.
     pub(crate) line: usize,
 }
 
-/// A declared field.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name in statements and rows.
     pub name: String,
-    /// The line of its declaration.
     pub line: usize,
-    /// Its column.
     pub column: Identifier,
-    /// Its type.
     pub kind: Type,
-    /// Whether it can be NULL.
     pub nullable: bool,
     /// Whether it is never shown and never usable.
     pub hidden: bool,
     /// The mask, with the permission that removes it.
     pub mask: Option<(Mask, Option<String>)>,
-    /// How a SQLite file stores it.
     pub stored: Stored,
     /// The type of its column on PostgreSQL, read from the database at boot.
     pub native: Native,
@@ -149,28 +125,15 @@ pub struct Field {
     pub(crate) json_key: Arc<[u8]>,
 }
 
-/// How a masked value is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mask {
-    /// The first character and the domain.
-    Email,
-    /// The last four characters.
-    Last4,
-    /// Nothing of the value.
-    Redact,
-}
-
-impl Mask {
-    /// All masks.
-    pub const ALL: [Mask; 3] = [Mask::Email, Mask::Last4, Mask::Redact];
-
-    /// Its name in a manifest.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mask::Email => "email",
-            Mask::Last4 => "last4",
-            Mask::Redact => "redact",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Mask {
+        /// The first character and the domain.
+        Email = "email",
+        /// The last four characters.
+        Last4 = "last4",
+        /// Nothing of the value.
+        Redact = "redact",
     }
 }
 
@@ -210,7 +173,6 @@ pub enum Native {
     TimestampWithoutZone,
     /// `json` rather than `jsonb`.
     JsonText,
-    /// A native enum.
     Enum(TypeName, Labels),
     /// An array with elements that need a cast to the standard type.
     ArrayByCast,
@@ -219,72 +181,48 @@ pub enum Native {
 /// Whether `values` of a field lists every label of its native enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {
-    /// It does.
     Named,
     /// The native enum has more.
     MoreThanNamed,
 }
 
-/// The name of a native type, quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypeName(TableName);
+pub struct TypeName(pub(crate) TableName);
 
 impl TypeName {
     /// From the database's catalog: schema and type.
     pub fn new(schema: &str, name: &str) -> Self {
         TypeName(TableName { schema: Some(Identifier::new(schema)), name: Identifier::new(name) })
     }
-
-    pub(crate) fn table_name(&self) -> &TableName {
-        &self.0
-    }
 }
 
-/// A declared relation.
 #[derive(Debug)]
 pub struct Relation {
-    /// Its name in statements and rows.
     pub name: String,
-    /// The line of its declaration.
     pub line: usize,
-    /// The target resource.
     pub target: ResourceId,
-    /// Whether it is to-many.
     pub many: bool,
-    /// The join columns.
     pub link: Link,
     pub(crate) json_key: Arc<[u8]>,
 }
 
-/// The join columns of a relation.
 #[derive(Debug)]
 pub enum Link {
     /// Own field = field of the target.
     Direct(Vec<(FieldId, FieldId)>),
-    /// Through a pivot table.
-    Through {
-        /// The pivot.
-        pivot: TableName,
-        /// Own field = column of the pivot.
-        own: Vec<(FieldId, Identifier)>,
-        /// Column of the pivot = field of the target.
-        other: Vec<(Identifier, FieldId)>,
-        /// Whether the pivot may contain a pair twice.
-        repeats: Repeats,
-    },
+    /// Through a pivot table: own field = column of the pivot, column of the pivot = field of the target.
+    Through { pivot: TableName, own: Vec<(FieldId, Identifier)>, other: Vec<(Identifier, FieldId)>, repeats: Repeats },
 }
 
 /// Whether a pivot may contain a pair twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
-    /// It may.
     Perhaps,
     /// It may not: it has a unique key. Read from PostgreSQL at boot.
     Never,
 }
 
 impl Link {
-    /// The own fields among the join columns.
     pub fn own_fields(&self) -> Vec<FieldId> {
         match self {
             Link::Direct(pairs) => pairs.iter().map(|(own, _)| *own).collect(),
@@ -299,7 +237,6 @@ impl Resource {
         self.field_index.get(name).map(|id| (*id, &self.fields[*id]))
     }
 
-    /// The fields of the primary key.
     pub fn key_fields(&self) -> impl Iterator<Item = &Field> {
         self.key.iter().map(|id| &self.fields[*id])
     }
@@ -314,7 +251,6 @@ impl Resource {
         OWN_CONTEXTS.contains(&self.context.as_str())
     }
 
-    /// The relation of this name.
     pub fn relation(&self, name: &str) -> Option<&Relation> {
         self.relation_index.get(name).map(|index| &self.relations[*index])
     }
@@ -326,12 +262,6 @@ impl Resource {
 }
 
 impl Catalog {
-    /// Resolves a manifest together with the built-in one, without their constraints.
-    pub(crate) fn unconstrained(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
-        resolve::resolve(own, manifest)
-    }
-
-    /// All resources, in the order of the manifest.
     pub fn resources(&self) -> &[Resource] {
         &self.resources
     }
@@ -344,12 +274,10 @@ impl Catalog {
         })
     }
 
-    /// The resource with this id.
     pub fn resource(&self, id: ResourceId) -> &Resource {
         &self.resources[id]
     }
 
-    /// The resource called `context.name`.
     pub fn by_name(&self, full_name: &str) -> Option<ResourceId> {
         self.by_name.get(full_name).copied()
     }
@@ -391,4 +319,29 @@ impl Field {
     pub(crate) fn masks_to_text(&self) -> bool {
         matches!(self.kind, Type::One(Scalar::Text | Scalar::Enum(_)))
     }
+}
+
+/// `createdAt` → `created_at`
+pub fn snake(name: &str) -> String {
+    split(name, '_')
+}
+
+/// `appsAccounts` → `apps-accounts`; splits at capitals only.
+pub fn kebab(name: &str) -> String {
+    split(name, '-')
+}
+
+fn split(name: &str, separator: char) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for (index, character) in name.chars().enumerate() {
+        if character.is_ascii_uppercase() {
+            if index > 0 {
+                out.push(separator);
+            }
+            out.push(character.to_ascii_lowercase());
+        } else {
+            out.push(character);
+        }
+    }
+    out
 }

@@ -1,11 +1,10 @@
-//! [`Manifest`] → [`Catalog`] with its constraints. A constraint is a statement: it is parsed and planned once at boot, so that its faults
-//! are found then.
+//! [`Manifest`] → [`Catalog`] with its constraints, which are parsed and planned once at boot, so that their faults are found then.
 
 mod references;
 
 use std::collections::HashSet;
 
-use crate::catalog::{Catalog, Constraint, ResourceId};
+use crate::catalog::{self, Catalog, Constraint, ResourceId};
 use crate::json::Json;
 use crate::manifest::{Manifest, ManifestError, ManifestFault};
 use crate::parse;
@@ -23,7 +22,7 @@ impl Catalog {
 
     /// Resolves a manifest together with the built-in one, which alone may declare the contexts of the identity half.
     pub fn resolve_beside(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
-        let mut catalog = Catalog::unconstrained(own, manifest)?;
+        let mut catalog = catalog::resolve(own, manifest)?;
         let mut faults = Vec::new();
         // The id of a resource is the index of its declaration.
         for (id, declaration) in own.resources.iter().chain(&manifest.resources).enumerate() {

@@ -1,6 +1,5 @@
-//! Descriptions of statements and rows, made from the catalog: JSON Schema and TypeScript. Equal catalogs give equal bytes.
-//!
-//! A description leaves out hidden fields. A masked field is in rows, and in statements if a permission removes the mask.
+//! JSON Schema and TypeScript of statements and rows. Equal catalogs give equal bytes. Hidden fields are left out; a masked field is in
+//! rows, and in statements if a permission removes the mask.
 
 pub mod json_schema;
 mod names;
@@ -39,8 +38,8 @@ fn statement_field(resource: &Resource, field: &Field) -> String {
 fn row_field(resource: &Resource, field: &Field) -> String {
     let kind = type_of(resource, field);
     match &field.mask {
-        Some((mask, Some(permission))) => format!("{kind}; masked (`{}`) without the permission `{permission}`", mask.name()),
-        Some((mask, None)) => format!("{kind}; always masked (`{}`)", mask.name()),
+        Some((mask, Some(permission))) => format!("{kind}; masked (`{}`) without the permission `{permission}`", mask.as_str()),
+        Some((mask, None)) => format!("{kind}; always masked (`{}`)", mask.as_str()),
         None => kind,
     }
 }
@@ -54,7 +53,6 @@ fn type_of(resource: &Resource, field: &Field) -> String {
     text
 }
 
-/// The comment on a relation.
 fn relation_comment(catalog: &Catalog, relation: &Relation) -> String {
     let target = catalog.resource(relation.target);
     let comment = format!("to {} `{}`", if relation.many { "many" } else { "one" }, target.full_name);
@@ -64,7 +62,6 @@ fn relation_comment(catalog: &Catalog, relation: &Relation) -> String {
     }
 }
 
-/// The name of a resource and its permission.
 fn resource_comment(resource: &Resource) -> String {
     match &resource.permission {
         Some(permission) => format!("`{}`; requires the permission `{permission}`", resource.full_name),

@@ -7,99 +7,64 @@ use crate::pointer::Layer;
 /// How many faults one answer reports, so that a hostile statement cannot produce a huge answer.
 pub const MAX_FAULTS: usize = 100;
 
-macro_rules! codes {
-    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// The stable code of a fault: `QS1xx` shape, `QS2xx` limits, `QS3xx` names and types.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Code { $($(#[doc = $doc])+ $name,)+ }
-
-        impl Code {
-            /// All codes, in order.
-            pub const ALL: &'static [Code] = &[$(Code::$name),+];
-
-            /// The code in an answer.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Code::$name => $text,)+ }
-            }
-        }
-    };
+words! {
+    /// The stable code of a fault: `QS1xx` shape, `QS2xx` limits, `QS3xx` names and types.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Code {
+        NotJson = "QS100",
+        DuplicateKey = "QS101",
+        UnknownKey = "QS102",
+        WrongShape = "QS103",
+        UnknownOperator = "QS104",
+        /// Empty, but at least one entry is required.
+        Empty = "QS105",
+        /// A value without an operator.
+        BareValue = "QS106",
+        OperatorShape = "QS107",
+        MissingKey = "QS108",
+        /// Two keys that cannot be combined.
+        Combination = "QS109",
+        NulCharacter = "QS110",
+        /// `where` or `relations` is nested too deeply.
+        Depth = "QS201",
+        /// A limit above 10000.
+        Limit = "QS202",
+        /// A limit or offset that is not a whole number from 0.
+        WholeNumber = "QS203",
+        FilterNodes = "QS204",
+        RelationNodes = "QS205",
+        ListLength = "QS206",
+        /// Too many entries of `order`, `groupBy` or `fields`, or too many tables joined by dot-paths.
+        Entries = "QS207",
+        JsonDepth = "QS208",
+        /// `RAW`, `AND`, `OR` or `NOT` as a name.
+        ReservedName = "QS301",
+        UnknownField = "QS302",
+        UnknownRelation = "QS303",
+        /// A field that is masked for the caller.
+        MaskedField = "QS304",
+        OperatorType = "QS305",
+        ValueType = "QS306",
+        /// A dot-path that is not allowed here.
+        DotPath = "QS307",
+        /// A function, `order` or `groupBy` that does not apply to the type.
+        FunctionType = "QS308",
+        Alias = "QS309",
+        EqualKeys = "QS310",
+        /// An order entry that is not in `groupBy`.
+        OrderGroup = "QS311",
+        /// An unknown `fn` or `dir`.
+        UnknownWord = "QS312",
+        /// The id in the path does not fit the key.
+        Identifier = "QS313",
+    }
 }
 
-codes! {
-    /// The text is not JSON.
-    NotJson = "QS100",
-    /// A duplicate key in an object.
-    DuplicateKey = "QS101",
-    /// An unknown key.
-    UnknownKey = "QS102",
-    /// A value of the wrong shape.
-    WrongShape = "QS103",
-    /// An unknown operator.
-    UnknownOperator = "QS104",
-    /// Empty, but at least one entry is required.
-    Empty = "QS105",
-    /// A value without an operator.
-    BareValue = "QS106",
-    /// The operator's value has the wrong shape.
-    OperatorShape = "QS107",
-    /// A required key is missing.
-    MissingKey = "QS108",
-    /// Two keys that cannot be combined.
-    Combination = "QS109",
-    /// A string contains U+0000.
-    NulCharacter = "QS110",
-    /// `where` or `relations` is nested too deeply.
-    Depth = "QS201",
-    /// A limit above 10000.
-    Limit = "QS202",
-    /// A limit or offset that is not a whole number from 0.
-    WholeNumber = "QS203",
-    /// Too many nodes of `where`.
-    FilterNodes = "QS204",
-    /// Too many relation nodes.
-    RelationNodes = "QS205",
-    /// Too many values in one list.
-    ListLength = "QS206",
-    /// Too many entries of `order`, `groupBy` or `fields`, or too many tables joined by dot-paths.
-    Entries = "QS207",
-    /// JSON nested too deeply to parse.
-    JsonDepth = "QS208",
-    /// `RAW`, `AND`, `OR` or `NOT` as a name.
-    ReservedName = "QS301",
-    /// No such field.
-    UnknownField = "QS302",
-    /// No such relation.
-    UnknownRelation = "QS303",
-    /// A field that is masked for the caller.
-    MaskedField = "QS304",
-    /// The operator does not apply to the field's type.
-    OperatorType = "QS305",
-    /// The value does not fit the field's type.
-    ValueType = "QS306",
-    /// A dot-path that is not allowed here.
-    DotPath = "QS307",
-    /// A function, `order` or `groupBy` that does not apply to the type.
-    FunctionType = "QS308",
-    /// An invalid alias.
-    Alias = "QS309",
-    /// Two equal keys in one result.
-    EqualKeys = "QS310",
-    /// An order entry that is not in `groupBy`.
-    OrderGroup = "QS311",
-    /// An unknown `fn` or `dir`.
-    UnknownWord = "QS312",
-    /// The id in the path does not fit the key.
-    Identifier = "QS313",
-}
-
-/// One fault of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The kind of fault.
     pub code: Code,
     /// A JSON Pointer into the body.
     pub path: String,
-    /// What is wrong and what is accepted.
     pub message: String,
 }
 
@@ -111,7 +76,6 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error with a single fault.
     pub fn one(code: Code, path: impl Into<String>, message: impl Into<String>) -> Self {
         Error { faults: vec![Fault { code, path: path.into(), message: message.into() }] }
     }
@@ -131,7 +95,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Collects the faults of a stage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults(Vec<Fault>);
 

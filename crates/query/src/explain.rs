@@ -1,5 +1,4 @@
-//! `explain`: the merged statement, the SQL of each level with the types of its parameters, and the layer that each predicate comes from.
-//! Bound values are left out.
+//! `explain`: the merged statement, and SQL, parameter types and predicates with their layers of each level. It shows no bound values.
 
 use serde_json::{Map, Value as Object, json};
 

@@ -1,6 +1,5 @@
-//! Parses JSON into a small tree that keeps the text of every number and the order of keys, and writes JSON strings.
-//!
-//! A duplicate key is a fault, because two parsers would disagree on which one counts.
+//! Parses JSON into a tree that keeps the text of numbers and the order of keys, and writes JSON strings. A duplicate key is a fault,
+//! because two parsers would disagree on which one counts.
 
 pub mod build;
 
@@ -15,18 +14,13 @@ use crate::pointer::Pointer;
 /// How deep arrays and objects may be nested; a valid statement needs far less.
 const MAX_JSON_DEPTH: usize = 256;
 
-/// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json {
-    /// `null`
     Null,
-    /// `true` or `false`
     Bool(bool),
     /// A number, as written.
     Number(Box<str>),
-    /// A string.
     Text(String),
-    /// An array.
     Array(Vec<Json>),
     /// An object, its keys in the order of the document, each once.
     Object(Vec<(String, Json)>),

@@ -17,6 +17,26 @@
 //!
 //! The stages, each with its own type: [`parse`] → [`merge`] → [`plan`] → [`sql`]. The crate has no I/O and knows nothing of HTTP.
 
+/// An enum with a word for each variant.
+macro_rules! words {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            pub const ALL: [$name; [$($word),+].len()] = [$($name::$variant),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+
+            pub fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|variant| variant.as_str() == word)
+            }
+        }
+    };
+}
+
 pub mod catalog;
 pub mod constraints;
 pub mod describe;

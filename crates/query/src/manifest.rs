@@ -9,68 +9,44 @@ use crate::json::Json;
 /// A parsed manifest: names and shapes are checked, references are not.
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
-    /// The resources in the order of the file.
     pub resources: Vec<ResourceDeclaration>,
 }
 
 /// `[resource.context.name]`
 #[derive(Clone, Debug)]
 pub struct ResourceDeclaration {
-    /// The line of its header.
     pub line: usize,
-    /// The context: the first part of its name.
     pub context: String,
-    /// The resource's own name.
     pub name: String,
-    /// `table`, when written.
     pub table: Option<String>,
-    /// `plural`, when written.
     pub plural: Option<String>,
-    /// `permission`, when written.
     pub permission: Option<String>,
-    /// `soft-delete`, when written.
     pub soft_delete: Option<(String, usize)>,
-    /// `constraint`, when written.
     pub constraint: Option<(Json, usize)>,
-    /// `fields`
     pub fields: Vec<FieldDeclaration>,
-    /// `relations`
     pub relations: Vec<RelationDeclaration>,
 }
 
-/// One entry of `fields`.
 #[derive(Clone, Debug, Default)]
 pub struct FieldDeclaration {
-    /// Its line.
     pub line: usize,
-    /// Its name.
     pub name: String,
     /// `type`, `T` or `T[]`.
     pub kind: String,
-    /// `key = true`
     pub key: bool,
-    /// `column`
     pub column: Option<String>,
-    /// `null = false`
     pub null: Option<bool>,
-    /// `hidden = true`
     pub hidden: bool,
-    /// `mask`
     pub mask: Option<String>,
-    /// `unmask`
     pub unmask: Option<String>,
-    /// `values` of an enum
     pub values: Option<Vec<String>>,
     /// `stored`, how a SQLite file stores a timestamp
     pub stored: Option<String>,
 }
 
-/// One entry of `relations`.
 #[derive(Clone, Debug, Default)]
 pub struct RelationDeclaration {
-    /// Its line.
     pub line: usize,
-    /// Its name.
     pub name: String,
     /// `one` or `many`
     pub many: bool,
@@ -84,12 +60,10 @@ pub struct RelationDeclaration {
     pub to: Vec<(String, String)>,
 }
 
-/// A fault of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFault {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong and what is accepted.
     pub message: String,
 }
 
@@ -112,10 +86,3 @@ impl fmt::Display for ManifestError {
 }
 
 impl std::error::Error for ManifestError {}
-
-impl Manifest {
-    /// Parses a manifest.
-    pub fn read(text: &str) -> Result<Self, ManifestError> {
-        reader::read(text)
-    }
-}

@@ -1,5 +1,4 @@
-//! Merges `query` and `constraint` into one statement: `where` by AND, `relations` by name, the smaller `limit`.
-//! A constraint narrows a query and never widens it.
+//! Merges `query` and `constraint` into one statement. A constraint narrows a query and never widens it.
 
 use crate::parse::Body;
 use crate::pointer::At;
@@ -13,7 +12,6 @@ pub fn merged(Body { query, constraint }: Body) -> Statement {
     }
 }
 
-/// Narrows a query by a constraint.
 pub fn merge(query: Statement, constraint: Statement) -> Statement {
     let mut places = query.places;
     places.extend(constraint.places);

@@ -1,6 +1,5 @@
-//! JSON → [`Statement`]: checks the grammar and collects all faults.
-//!
-//! The plan, which knows the names, decides whether a name in `where` is a field or a relation, and checks operators and depth.
+//! JSON → [`Statement`]: checks the grammar and collects all faults. The plan, which knows the names, decides whether a name in `where`
+//! is a field or a relation, and checks operators and depth.
 
 mod aggregation;
 mod clause;
@@ -32,17 +31,14 @@ const MAX_PARSED_ENTRIES: usize = 50 * MAX_FILTER_NODES;
 const BODY_KEYS: [&str; 2] = ["query", "constraint"];
 const TOP_KEYS: [&str; 6] = ["where", "relations", "order", "aggregation", "limit", "offset"];
 
-/// The body of a request.
 #[derive(Debug)]
 pub struct Body {
-    /// The statement.
     pub query: Statement,
     /// A second statement that narrows it.
     pub constraint: Option<Statement>,
 }
 
-/// Parses a body `{query?, constraint?}`; an empty one selects all rows. It fails only if the body is not a JSON object. The statement keeps
-/// all other faults, so that the plan can report them together with its own.
+/// Parses a body `{query?, constraint?}`. It fails only if that is no JSON object; the statement keeps other faults for the plan.
 pub fn body(bytes: &[u8]) -> Result<Body, Error> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(layers(None, None));
@@ -93,34 +89,14 @@ pub fn statement(json: Json, layer: Layer) -> Statement {
     let mut parser = Parser { places: Places::new(layer), faults: Faults::default(), relations: 0, entries: 0 };
     let mut statement = Statement::empty(layer);
     let root = parser.places.root();
-    match json {
-        Json::Null => {}
-        Json::Object(entries) => parser.top(&mut statement, root, entries),
-        other => parser.fault(
-            Code::WrongShape,
-            root,
-            format!("a statement must be an object with the keys {}; found {}", quoted_list(&TOP_KEYS), other.noun()),
-        ),
+    if json != Json::Null
+        && let Some(entries) = parser.object(root, json, "a statement", &TOP_KEYS)
+    {
+        parser.top(&mut statement, root, entries);
     }
     statement.faults = parser.faults;
     statement.places = vec![parser.places];
     statement
-}
-
-/// The two keys that select a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bound {
-    Limit,
-    Offset,
-}
-
-impl Bound {
-    fn as_str(self) -> &'static str {
-        match self {
-            Bound::Limit => "limit",
-            Bound::Offset => "offset",
-        }
-    }
 }
 
 struct Parser {
@@ -137,16 +113,9 @@ impl Parser {
             if self.faults.is_full() {
                 break;
             }
-            let Some(word) = TOP_KEYS.into_iter().find(|word| *word == key) else {
-                let at = self.places.key(root, &key);
-                self.fault(Code::UnknownKey, at, unknown_key("a statement", &TOP_KEYS, &key));
-                continue;
-            };
-            if value == Json::Null {
-                continue;
-            }
-            let at = self.places.word(root, word);
+            let Some((word, at)) = self.known_key(root, "a statement", &TOP_KEYS, &key) else { continue };
             match word {
+                _ if value == Json::Null => {}
                 "where" => statement.filters.extend(self.filter(at, value)),
                 "relations" => statement.relations = self.relation_map(at, value, 1),
                 "order" => statement.order = self.order(at, value),
@@ -163,7 +132,7 @@ impl Parser {
     }
 
     pub(super) fn limit(&mut self, at: At, value: &Json) -> Option<u64> {
-        let limit = self.whole_number(at, value, Bound::Limit)?;
+        let limit = self.whole_number(at, value, "limit")?;
         if limit > MAX_LIMIT {
             self.fault(Code::Limit, at, format!("`limit` must be at most {MAX_LIMIT}; found {limit}"));
             return None;
@@ -172,10 +141,10 @@ impl Parser {
     }
 
     pub(super) fn offset(&mut self, at: At, value: &Json) -> Option<u64> {
-        self.whole_number(at, value, Bound::Offset)
+        self.whole_number(at, value, "offset")
     }
 
-    fn whole_number(&mut self, at: At, value: &Json, bound: Bound) -> Option<u64> {
+    fn whole_number(&mut self, at: At, value: &Json, key: &str) -> Option<u64> {
         let number = match value {
             Json::Number(text) => crate::value::whole(text),
             _ => None,
@@ -187,7 +156,7 @@ impl Parser {
             return Some(number as u64);
         }
         let beyond = number.is_some_and(|number| number >= 0) || matches!(value, Json::Number(text) if crate::value::is_huge_whole(text));
-        if bound == Bound::Offset && beyond {
+        if key == "offset" && beyond {
             // Any such offset is past the end of every table.
             return Some(i64::MAX as u64);
         }
@@ -199,7 +168,7 @@ impl Parser {
         if beyond {
             self.fault(Code::Limit, at, format!("`limit` must be at most {MAX_LIMIT}; found {found}"));
         } else {
-            self.fault(Code::WholeNumber, at, format!("`{}` must be a whole number from 0; found {found}", bound.as_str()));
+            self.fault(Code::WholeNumber, at, format!("`{key}` must be a whole number from 0; found {found}"));
         }
         None
     }
@@ -207,6 +176,26 @@ impl Parser {
     pub(super) fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
         let places = &self.places;
         self.faults.add(code, || places.pointer(at), about(at.layer, message));
+    }
+
+    /// The entries of an object, or a fault.
+    fn object(&mut self, at: At, value: Json, what: &str, known: &[&str]) -> Option<Vec<(String, Json)>> {
+        if let Json::Object(entries) = value {
+            return Some(entries);
+        }
+        let message = format!("{what} must be an object with the keys {}; found {}", quoted_list(known), value.noun());
+        self.fault(Code::WrongShape, at, message);
+        None
+    }
+
+    /// A key of an object and its place; a fault if the key is unknown.
+    fn known_key(&mut self, parent: At, what: &str, known: &[&'static str], key: &str) -> Option<(&'static str, At)> {
+        let Some(word) = known.iter().find(|word| **word == key) else {
+            let at = self.places.key(parent, key);
+            self.fault(Code::UnknownKey, at, unknown_key(what, known, key));
+            return None;
+        };
+        Some((word, self.places.word(parent, word)))
     }
 
     /// The entries of the array under `key`; `accepted` describes the array in a message.
@@ -247,12 +236,10 @@ impl Parser {
     }
 }
 
-/// The message for more than [`MAX_FILTER_NODES`].
 pub(crate) fn too_many_nodes() -> String {
     format!("a statement has at most {MAX_FILTER_NODES} connectors, relation filters and operators in all its `where` clauses")
 }
 
-/// A value of the client in a message, shortened.
 fn found(value: &Json) -> String {
     match value {
         Json::Text(text) => format!("{:?}", shorten(text)),
@@ -260,7 +247,6 @@ fn found(value: &Json) -> String {
     }
 }
 
-/// The message for an unknown key.
 fn unknown_key(what: &str, known: &[&str], key: &str) -> String {
     format!("{what} takes only the keys {}{}; found `{}`", quoted_list(known), did_you_mean(key, known), shorten(key))
 }

@@ -1,8 +1,6 @@
-//! [`Statement`] → [`Plan`]: resolves every name to a column or relation that the viewer may use, checks every value, and adds the
-//! policy of every table. The database accepts every plan.
+//! [`Statement`] → [`Plan`]: resolves names, checks values and rights, and adds the policy of every table. The database accepts every plan.
 
 mod aggregation;
-mod constraint;
 mod filter;
 mod load;
 mod operators;
@@ -23,7 +21,7 @@ use crate::value;
 
 pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
-pub(crate) use constraint::check_constraint;
+pub(crate) use filter::check_constraint;
 use predicate::{Alias, Column, Comparison, Predicate};
 pub(crate) use table::Table;
 
@@ -32,7 +30,6 @@ const MAX_TABLES: usize = 2_000;
 /// How many values a list of an operator may have.
 pub const MAX_VALUES: usize = 10_000;
 
-/// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `{total, count, rows}`
@@ -46,16 +43,12 @@ pub enum Operation {
 /// A statement with resolved names, checked values and the policy of each table.
 #[derive(Debug)]
 pub struct Plan<'c> {
-    /// The operation.
     pub operation: Operation,
-    /// Rows or groups.
     pub body: PlanBody<'c>,
 }
 
-/// The two kinds of results.
 #[derive(Debug)]
 pub enum PlanBody<'c> {
-    /// Rows with their relations.
     Rows(Select<'c>),
     /// One object a group.
     Groups(Grouped<'c>),
@@ -82,13 +75,10 @@ pub(crate) struct Scope<'c> {
 /// Whether a row shows a field or its mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
-    /// The value.
     Plain,
-    /// The value through this mask.
     Masked(crate::catalog::Mask),
 }
 
-/// A loaded relation.
 #[derive(Debug)]
 pub struct Child<'c> {
     pub(crate) relation: &'c Relation,
@@ -107,7 +97,6 @@ pub(crate) struct Join<'c> {
     pub(crate) table: Table<'c>,
 }
 
-/// One sort key.
 #[derive(Debug)]
 pub(crate) struct Sort<'c> {
     pub(crate) column: Column<'c>,
@@ -117,7 +106,6 @@ pub(crate) struct Sort<'c> {
 /// Whose rights apply to a part of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rights {
-    /// The viewer's.
     Viewer,
     /// The manifest's: permissions and masks do not apply, and `$account.…` is a variable.
     Manifest,
@@ -161,7 +149,6 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
     Ok(Plan { operation, body })
 }
 
-/// Limit and offset of one level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) limit: Option<u64>,
@@ -174,7 +161,6 @@ impl Bounds {
     }
 }
 
-/// When a plan is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// At boot, to check a constraint.
@@ -310,11 +296,8 @@ impl<'c, 's> Planner<'c, 's> {
         let key = &table.resource.key;
         if parts.len() != key.len() {
             let names: Vec<&str> = key.iter().map(|id| table.resource.fields[*id].name.as_str()).collect();
-            self.faults.add(
-                Code::Identifier,
-                || "/id".into(),
-                format!("the id has the form `{}`; found {} part(s)", names.join(","), parts.len()),
-            );
+            let message = format!("the id has the form `{}`; found {} part(s)", names.join(","), parts.len());
+            self.faults.add(Code::Identifier, || "/id".into(), message);
             return None;
         }
         let mut all = Vec::with_capacity(key.len());

@@ -2,29 +2,19 @@
 
 use std::fmt::Write;
 
-/// The source of a part of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Layer {
-    /// The `query` of the body.
-    Query,
-    /// The `constraint` of the body: the wire constraint.
-    Constraint,
-    /// The manifest: constraint or soft delete.
-    Policy,
-}
-
-impl Layer {
-    /// The name of the layer in `explain`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Layer::Query => "query",
-            Layer::Constraint => "constraint",
-            Layer::Policy => "policy",
-        }
+words! {
+    /// The source of a part of a statement.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Layer {
+        /// The `query` of the body.
+        Query = "query",
+        /// The `constraint` of the body: the wire constraint.
+        Constraint = "constraint",
+        /// The manifest: constraint or soft delete.
+        Policy = "policy",
     }
 }
 
-/// A place in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
     pub(crate) layer: Layer,
@@ -118,7 +108,6 @@ impl Pointer {
         Pointer(base.to_owned())
     }
 
-    /// Appends a key of an object.
     pub fn key(&mut self, name: &str) {
         if self.0.len() > MAX_POINTER_BYTES {
             return;
@@ -134,7 +123,6 @@ impl Pointer {
         }
     }
 
-    /// Appends an index of an array.
     pub fn index(&mut self, index: usize) {
         if self.0.len() <= MAX_POINTER_BYTES {
             // Writing to a String cannot fail.
@@ -142,7 +130,6 @@ impl Pointer {
         }
     }
 
-    /// The pointer as text.
     pub fn finish(self) -> String {
         self.0
     }

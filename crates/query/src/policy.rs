@@ -18,7 +18,6 @@ enum Permissions {
     All,
 }
 
-/// The id of the anonymous account.
 pub const ANONYMOUS_ID: &str = "00000000-0000-0000-0000-000000000000";
 
 impl Viewer {
@@ -42,12 +41,10 @@ impl Viewer {
         Viewer { permissions: Permissions::All, account: serde_json::json!({}) }
     }
 
-    /// The account that `$account.…` is looked up in.
     pub fn account(&self) -> &serde_json::Value {
         &self.account
     }
 
-    /// Whether the account has this permission.
     pub fn has_permission(&self, permission: &str) -> bool {
         match &self.permissions {
             Permissions::Listed(permissions) => permissions.contains(permission),
@@ -55,7 +52,6 @@ impl Viewer {
         }
     }
 
-    /// Whether the account may read the resource.
     pub fn can_read(&self, resource: &Resource) -> bool {
         resource.permission.as_deref().is_none_or(|permission| self.has_permission(permission))
     }
@@ -102,7 +98,6 @@ pub const ACCOUNT_VARIABLES: [&str; 10] = [
     "$account.dPermissions.all",
 ];
 
-/// Whether some account can have this variable.
 pub fn is_account_variable(name: &str) -> bool {
     let is_of_role = |name: &str| name.strip_prefix("$account.dPermissions.").is_some_and(|role| !role.contains('.'));
     ACCOUNT_VARIABLES.contains(&name) || name.starts_with("$account.meta.") || is_of_role(name)
@@ -121,13 +116,11 @@ pub struct ReadAccess<'c, 'v> {
 #[error("the permission to read this resource is missing")]
 pub struct Denied;
 
-/// Checks the permission of a resource.
 pub fn authorize_read<'c, 'v>(catalog: &'c Catalog, resource: ResourceId, viewer: &'v Viewer) -> Result<ReadAccess<'c, 'v>, Denied> {
     if viewer.can_read(catalog.resource(resource)) { Ok(ReadAccess { catalog, resource, viewer }) } else { Err(Denied) }
 }
 
 impl<'c> ReadAccess<'c, '_> {
-    /// The resource.
     pub fn resource(&self) -> &'c Resource {
         self.catalog.resource(self.resource)
     }

@@ -33,7 +33,6 @@ pub struct Sql {
 }
 
 impl Sql {
-    /// The statement.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -50,27 +49,20 @@ impl Sql {
     }
 }
 
-/// A bound value.
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// Its type.
     pub kind: Kind,
-    /// One value or a list.
     pub many: Many,
     /// The value, or the keys of the parents' rows, which are known when those were read.
     pub source: Source,
 }
 
-/// One value or a list of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Many {
-    /// One value.
     One,
-    /// An array.
     List,
 }
 
-/// Where a bound value comes from.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// The statement, the policy, or a limit.
@@ -81,55 +73,22 @@ pub enum Source {
     KeysAsJson,
 }
 
-/// The types of bound values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `bool`
-    Bool,
-    /// `int4`
-    Int4,
-    /// `int8`
-    Int8,
-    /// `float4`
-    Float4,
-    /// `float8`
-    Float8,
-    /// `numeric`
-    Numeric,
-    /// `text`
-    Text,
-    /// `uuid`
-    Uuid,
-    /// `date`
-    Date,
-    /// `time`
-    Time,
-    /// `timestamp`
-    Timestamp,
-    /// `timestamptz`
-    Timestamptz,
-    /// `jsonb`
-    Jsonb,
-}
-
-impl Kind {
-    /// The type's name, for explain and for casts.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Bool => "bool",
-            Kind::Int4 => "int4",
-            Kind::Int8 => "int8",
-            Kind::Float4 => "float4",
-            Kind::Float8 => "float8",
-            Kind::Numeric => "numeric",
-            Kind::Text => "text",
-            Kind::Uuid => "uuid",
-            Kind::Date => "date",
-            Kind::Time => "time",
-            Kind::Timestamp => "timestamp",
-            Kind::Timestamptz => "timestamptz",
-            Kind::Jsonb => "jsonb",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Kind {
+        Bool = "bool",
+        Int4 = "int4",
+        Int8 = "int8",
+        Float4 = "float4",
+        Float8 = "float8",
+        Numeric = "numeric",
+        Text = "text",
+        Uuid = "uuid",
+        Date = "date",
+        Time = "time",
+        Timestamp = "timestamp",
+        Timestamptz = "timestamptz",
+        Jsonb = "jsonb",
     }
 }
 
@@ -137,15 +96,10 @@ impl Kind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Query {
-    /// The operation.
     pub operation: Operation,
-    /// The root's rows or the groups.
     pub root: Level,
-    /// How to count all rows.
     pub total: Total,
-    /// The root's limit.
     pub limit: Option<u64>,
-    /// The root's offset.
     pub offset: u64,
 }
 
@@ -173,15 +127,12 @@ pub enum Total {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Level {
-    /// The SQL.
     pub sql: Sql,
     /// The members of each row's object.
     pub outputs: Vec<Output>,
-    /// The relations loaded for these rows.
     pub children: Vec<ChildLevel>,
 }
 
-/// The rows of a relation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChildLevel {
@@ -191,9 +142,7 @@ pub struct ChildLevel {
     pub many: bool,
     /// The columns of the parent's row that are its key.
     pub parent_columns: Vec<usize>,
-    /// How to find the parent of a row.
     pub owner: Owner,
-    /// The rows.
     pub level: Level,
 }
 
@@ -212,11 +161,8 @@ pub enum Owner {
 pub struct Output {
     /// `,"name":`
     pub key: Arc<[u8]>,
-    /// Its column in the row.
     pub column: usize,
-    /// The meaning of the column.
     pub decode: Decode,
-    /// Plain or masked.
     pub show: Show,
     /// The values of an enum, where the column may hold others: those read as null.
     pub values: Option<Arc<[EnumValue]>>,
@@ -232,17 +178,14 @@ impl Output {
 /// The reader multiplies a sum of doubles by this: two to the 64th, more than any number of rows.
 pub const SCALE: f64 = 18_446_744_073_709_551_616.0;
 
-/// Divided by [`SCALE`], a smaller term of a sum would leave the range of doubles: it counts as zero. The SQL for PostgreSQL has this number too.
+/// Divided by [`SCALE`], a smaller term of a sum would leave the range of doubles: it counts as zero, as in the SQL for PostgreSQL.
 pub const SMALLEST_TERM: f64 = 1e-288;
 
 /// The meaning of a column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decode {
-    /// A field's value.
     Value(Scalar, Stored),
-    /// An array of values.
     Array(Scalar),
-    /// A number of rows.
     Count,
     /// A sum, shown as a number.
     SumNumber,
@@ -317,7 +260,7 @@ impl Writer {
     }
 
     fn identifier(&mut self, identifier: &Identifier) {
-        self.text.push_str(identifier.quoted());
+        self.text.push_str(&identifier.quoted);
     }
 
     fn table_name(&mut self, table: &TableName) {

@@ -34,21 +34,12 @@ pub(crate) enum Entry {
     And(At, Vec<Clause>),
     Or(At, Vec<Clause>),
     Not(At, Clause),
-    /// A field with its operators or a relation with its `where`; the plan decides which.
-    Named {
-        name: Box<str>,
-        at: At,
-        inside: Inside,
-    },
-    /// Reported already; it matches nothing.
+    // A field with its operators or a relation with its `where`; the plan decides which.
+    Named { name: Box<str>, at: At, inside: Inside },
+    // Reported already; it matches nothing.
     Refused,
-    /// A connector with a value of the wrong shape. Below a field it is an unknown operator instead, so the plan reports it.
-    Malformed {
-        word: &'static str,
-        at: At,
-        code: Code,
-        message: String,
-    },
+    // A connector with a value of the wrong shape. Below a field it is an unknown operator instead, so the plan reports it.
+    Malformed { word: &'static str, at: At, code: Code, message: String },
 }
 
 #[derive(Clone, Debug)]
@@ -77,7 +68,6 @@ pub(crate) struct Order {
     pub(crate) direction: Direction,
 }
 
-/// Which way an order entry sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Smallest first, NULL last.
@@ -113,42 +103,20 @@ pub(crate) enum MeasureAlias {
     Refused,
 }
 
-/// The five aggregate functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Function {
-    /// How many.
-    Count,
-    /// The exact sum.
-    Sum,
-    /// The exact mean.
-    Avg,
-    /// The smallest.
-    Min,
-    /// The largest.
-    Max,
-}
-
-impl Function {
-    /// All functions, in the order of the contract.
-    pub(crate) const ALL: [Function; 5] = [Function::Count, Function::Sum, Function::Max, Function::Min, Function::Avg];
-
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
-        Function::ALL.into_iter().find(|function| function.as_str() == word)
-    }
-
-    /// The name in a statement.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Function::Count => "count",
-            Function::Sum => "sum",
-            Function::Avg => "avg",
-            Function::Min => "min",
-            Function::Max => "max",
-        }
+words! {
+    /// In the order of the contract.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Function {
+        Count = "count",
+        /// The exact sum.
+        Sum = "sum",
+        Max = "max",
+        Min = "min",
+        /// The exact mean.
+        Avg = "avg",
     }
 }
 
-/// The thirteen operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Compare(Comparison),
@@ -221,7 +189,6 @@ impl Statement {
         self.repeated.iter().filter_map(again)
     }
 
-    /// The JSON Pointer of a place in this statement.
     pub(crate) fn pointer(&self, at: At) -> String {
         self.places.iter().find(|places| places.root().layer == at.layer).map_or_else(String::new, |places| places.pointer(at))
     }

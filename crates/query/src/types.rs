@@ -35,10 +35,8 @@ impl std::ops::Deref for EnumValue {
     }
 }
 
-/// The type of a single value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar {
-    /// `bool`
     Bool,
     /// `int`: 32 bits
     Int,
@@ -48,43 +46,24 @@ pub enum Scalar {
     Float,
     /// `decimal`: exact
     Decimal,
-    /// `text`
     Text,
-    /// `uuid`
     Uuid,
-    /// `date`
     Date,
-    /// `time` of day
     Time,
     /// `timestamp`: an instant
     Timestamp,
-    /// `json`
     Json,
-    /// `enum` with its values
     Enum(Arc<[EnumValue]>),
 }
 
 impl Scalar {
     /// The type of this name, `enum` without values.
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "bool" => Scalar::Bool,
-            "int" => Scalar::Int,
-            "bigint" => Scalar::BigInt,
-            "float" => Scalar::Float,
-            "decimal" => Scalar::Decimal,
-            "text" => Scalar::Text,
-            "uuid" => Scalar::Uuid,
-            "date" => Scalar::Date,
-            "time" => Scalar::Time,
-            "timestamp" => Scalar::Timestamp,
-            "json" => Scalar::Json,
-            "enum" => Scalar::Enum(Arc::default()),
-            _ => return None,
-        })
+        let plain = [Scalar::Bool, Scalar::Int, Scalar::BigInt, Scalar::Float, Scalar::Decimal, Scalar::Text, Scalar::Uuid];
+        let others = [Scalar::Date, Scalar::Time, Scalar::Timestamp, Scalar::Json, Scalar::Enum(Arc::default())];
+        plain.into_iter().chain(others).find(|scalar| scalar.name() == name)
     }
 
-    /// The type's name in a manifest.
     pub fn name(&self) -> &'static str {
         match self {
             Scalar::Bool => "bool",
@@ -103,16 +82,12 @@ impl Scalar {
     }
 }
 
-/// The names of all types.
 pub const TYPE_NAMES: [&str; 12] =
     ["bool", "int", "bigint", "float", "decimal", "text", "uuid", "date", "time", "timestamp", "json", "enum"];
 
-/// A field's type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// One value.
     One(Scalar),
-    /// `T[]`
     Array(Scalar),
 }
 
@@ -173,12 +148,10 @@ impl Type {
         }
     }
 
-    /// The aggregate functions that accept this type.
     pub fn functions(&self) -> Vec<&'static str> {
         Function::ALL.into_iter().filter(|function| self.measures(*function)).map(Function::as_str).collect()
     }
 
-    /// The operators that accept this type.
     pub fn operators(&self) -> Vec<&'static str> {
         crate::statement::OPERATORS.iter().filter(|(_, operator)| self.admits(*operator)).map(|(name, _)| *name).collect()
     }

@@ -13,19 +13,14 @@ pub(crate) use number::{is_huge_whole, whole};
 /// A checked value, ready to be bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// SQL NULL
     Null,
-    /// `bool`
     Bool(bool),
     /// `int` and `bigint`
     Int(i64),
-    /// `float`
     Float(f64),
     /// `decimal`, as plain digits: `-12.50`
     Decimal(String),
-    /// `text` and `enum`
     Text(String),
-    /// `uuid`
     Uuid([u8; 16]),
     /// Days since 1970-01-01.
     Date(i32),

@@ -1,9 +1,7 @@
 //! The names of permissions, `context.resource.action`, and the catalogue of known ones.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-/// The longest permission.
 pub const MAX_PERMISSION_BYTES: usize = 128;
 
 /// The permissions of the hub's own records.
@@ -22,11 +20,9 @@ const BUILT_IN: [(&str, &[&str]); 9] = [
 /// The permission to see the SQL of a statement. It belongs to no resource and is the only name with two words.
 pub const EXPLAIN: &str = "peristyle.explain";
 
-/// A permission's name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Permission(String);
 
-/// A string that is no permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a permission is context.resource.action: three words of letters, digits, - and _, each beginning with a letter; or peristyle.explain"
@@ -34,7 +30,6 @@ pub struct Permission(String);
 pub struct PermissionFault;
 
 impl Permission {
-    /// Reads a name.
     pub fn parse(text: &str) -> Result<Self, PermissionFault> {
         let is_word = |word: &str| {
             word.bytes().next().is_some_and(|first| first.is_ascii_alphabetic())
@@ -44,23 +39,12 @@ impl Permission {
         (fits || text == EXPLAIN).then(|| Permission(text.to_owned())).ok_or(PermissionFault)
     }
 
-    /// The name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Permission {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for Permission {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
+shown_as_text!(Permission);
 
 /// All permissions that the hub knows: its own, those of its manifest, and those of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +57,6 @@ impl Catalogue {
         Catalogue(own.chain([EXPLAIN.to_owned()]).map(Permission).chain(others).collect())
     }
 
-    /// All of them.
     pub fn permissions(&self) -> &BTreeSet<Permission> {
         &self.0
     }

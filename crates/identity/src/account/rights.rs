@@ -7,25 +7,20 @@ use uuid::Uuid;
 
 use crate::account::permission::{Catalogue, Permission};
 
-/// The role with every permission, also those that only a satellite knows. Its id is the same in every database, so that a satellite
-/// recognises it in `dPermissions`. It cannot be changed or removed.
+/// The role with every permission, also those that only a satellite knows. Its id is fixed, so that a satellite recognises it.
 pub const ADMINISTRATOR: Uuid = Uuid::from_u128(0x0000_0000_0000_4000_8000_0000_0000_0001);
 
-/// The name of that role.
 pub const ADMINISTRATOR_NAME: &str = "administrator";
 
 const ALL: &str = "all";
 
-/// The permissions of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RolePermissions {
     /// Every permission, future ones included.
     Everything,
-    /// These.
     Listed(BTreeSet<Permission>),
 }
 
-/// A role for the rules of rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     id: Uuid,
@@ -39,12 +34,10 @@ impl Role {
         Role { id, holding }
     }
 
-    /// Its id.
     pub fn id(&self) -> Uuid {
         self.id
     }
 
-    /// Its permissions.
     pub fn holding(&self) -> &RolePermissions {
         &self.holding
     }
@@ -58,7 +51,6 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// No permission.
     pub fn none() -> Self {
         Rights::default()
     }
@@ -83,12 +75,10 @@ impl Rights {
         self.roles.contains_key(&ADMINISTRATOR)
     }
 
-    /// Whether they include this permission.
     pub fn hold(&self, permission: &str) -> bool {
         self.are_everything() || self.all.contains(permission)
     }
 
-    /// The names in `all`.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(String::as_str)
     }
@@ -124,31 +114,25 @@ impl Rights {
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 
-    /// Whether their holder, a member of the `own` tenants, may add accounts to these tenants or act on members of them: only of own
-    /// tenants, because members see a tenant's data; with `iam.tenant.update` of all.
+    /// Whether their holder, of the `own` tenants, may add accounts to these tenants or act on their members, who see a tenant's data.
     pub fn may_admit(&self, own: &[Uuid], tenants: &[Uuid]) -> Result<(), RightsFault> {
         let held = self.hold("iam.tenant.update") || tenants.iter().all(|tenant| own.contains(tenant));
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 
-    /// Whether their holder may set the password of an account with the other rights, or take its roles: only with all of those rights.
-    /// Else setting an administrator's password would be a way to become one.
+    /// Whether their holder may set the password or take the roles of an account with these rights: only with all of them.
     pub fn may_act_on(&self, other: &Rights) -> Result<(), RightsFault> {
         let held = self.are_everything() || (!other.are_everything() && other.all.is_subset(&self.all));
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 }
 
-/// Why a change of rights is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RightsFault {
-    /// More than the actor holds.
     #[error("nobody can grant or take over what they do not hold")]
     NotHeld,
-    /// No administrator would be left.
     #[error("the last active administrator cannot be removed, deactivated or deprived of the role")]
     LastAdministrator,
-    /// The built-in role.
     #[error("the role administrator is built in and cannot be changed or removed")]
     BuiltIn,
 }
@@ -158,7 +142,6 @@ pub fn keep_an_administrator(before: usize, after: usize) -> Result<(), RightsFa
     if before > 0 && after == 0 { Err(RightsFault::LastAdministrator) } else { Ok(()) }
 }
 
-/// Whether a role may be changed or removed.
 pub fn may_change_role(role: Uuid) -> Result<(), RightsFault> {
     if role == ADMINISTRATOR { Err(RightsFault::BuiltIn) } else { Ok(()) }
 }

@@ -7,13 +7,11 @@ use serde_json::{Map, Value, json};
 /// At most so many added or removed members of a list are shown; of the rest only the number.
 const MAX_MEMBERS: usize = 50;
 
-/// The fields that an update changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ChangedFields(BTreeMap<String, Option<Value>>);
 
 impl ChangedFields {
-    /// Compares two descriptions of one record. It keeps the values of the `shown` fields, and only the names of others: those may be
-    /// private or secret.
+    /// Compares two descriptions of one record. It keeps the values of the `shown` fields only: others may be private or secret.
     pub fn between(before: &Map<String, Value>, after: &Map<String, Value>, shown: &[&str]) -> Self {
         let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
         let changed = names.filter(|name| before.get(*name) != after.get(*name));
@@ -40,7 +38,6 @@ fn compared(before: &Value, after: &Value) -> Value {
     json!({ "added": missing_from(old, new), "removed": missing_from(new, old) })
 }
 
-/// The members of one list that are not in another.
 fn missing_from(other: &[Value], list: &[Value]) -> Vec<Value> {
     let mut members: Vec<Value> = list.iter().filter(|member| !other.contains(member)).cloned().collect();
     if members.len() > MAX_MEMBERS {

@@ -3,35 +3,27 @@
 use crate::form;
 use crate::origin::{host, spelled};
 
-/// The longest redirect URI.
 pub const MAX_REDIRECT_BYTES: usize = 2_000;
 /// The parameters that the hub adds. In a registered query they would make the answer ambiguous.
 const OURS: [&str; 5] = ["code", "state", "iss", "error", "error_description"];
 
-/// Why a redirect URI is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectFault {
-    /// Not `http://…` or `https://…` in printable ASCII.
     #[error("a redirect must be an absolute http or https URL in printable ASCII of at most 2000 characters")]
     NotAbsolute,
-    /// `#…`
     #[error("a redirect must not have a fragment")]
     Fragment,
     /// `user@host`
     #[error("a redirect must not hold a user or a password")]
     User,
-    /// No host, or an invalid port.
     #[error("the host or the port of the redirect is malformed")]
     Host,
-    /// `http` to another machine.
     #[error("a redirect must be https, except for localhost, 127.0.0.0/8 and [::1]")]
     NotSecure,
-    /// The hub's own parameters.
     #[error("the query of a redirect must not hold code, state, iss or error")]
     Query,
 }
 
-/// A redirect URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     text: String,
@@ -56,7 +48,6 @@ impl Redirect {
         Ok(Redirect { origin: spelled(url.origin), text: text.to_owned() })
     }
 
-    /// The URI as a string.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -87,7 +78,6 @@ impl Redirect {
     }
 }
 
-/// The parts of an absolute URL.
 struct AbsoluteUrl<'a> {
     secure: bool,
     host: &'a str,

@@ -1,5 +1,4 @@
-//! The authorization code grant: a code is redeemed once. The order of the checks matters: a replay revokes only if everything else is
-//! right, or anybody who saw a code could revoke the tokens of another client.
+//! The authorization code grant. A replay revokes only if everything else is right, or anybody who saw a code could revoke tokens.
 
 use uuid::Uuid;
 
@@ -16,28 +15,18 @@ pub(crate) const UNKNOWN: Error = Error::grant("the code is unknown, expired or 
 pub(crate) const MISMATCH: Error = Error::grant("the code does not match this client, redirect or verifier");
 const CLOSED: Error = Error::grant("the account or its session has ended");
 
-/// A stored code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeRecord {
-    /// The SHA-256 of the code.
     pub digest: Digest<purpose::Code>,
-    /// The client.
     pub client: ClientId,
     /// The redirect URI that it was sent to.
     pub redirect: Redirect,
-    /// The PKCE challenge.
     pub challenge: Challenge,
-    /// The account.
     pub account: Uuid,
-    /// The session.
     pub session: Uuid,
-    /// When the account signed in.
     pub authenticated_at: Timestamp,
-    /// The requested scope.
     pub scope: Option<Scope>,
-    /// The client's nonce.
     pub nonce: Option<String>,
-    /// When it expires.
     pub expires_at: Timestamp,
     /// The family that it started. A redeemed code is stored as long as the family, to detect a replay.
     pub used_by: Option<Uuid>,
@@ -46,27 +35,17 @@ pub struct CodeRecord {
 /// The request with a code. The caller looks the code up by its digest.
 #[derive(Clone, Copy, Debug)]
 pub struct PresentedCode<'a> {
-    /// The client, authenticated.
     pub client: Authenticated<'a>,
-    /// `redirect_uri`
     pub redirect_uri: &'a str,
-    /// `code_verifier`
     pub verifier: &'a Verifier,
 }
 
-/// The decision on a code.
 #[derive(Clone, Debug)]
 pub enum CodeDecision {
-    /// Store in one transaction that first sets `used_by` if it is still empty. If that changes no row, another request was faster: look
-    /// the code up and decide again, which then is a replay.
+    /// Store in one transaction that first sets `used_by` if it is still empty. If it is not, look the code up again: now it is a replay.
     Redeem(Box<Redemption>),
     /// Revoke this family and answer the error.
-    Replay {
-        /// The family of the code.
-        family: Uuid,
-        /// The answer.
-        error: Error,
-    },
+    Replay { family: Uuid, error: Error },
     /// Change nothing and answer the error.
     Refused(Error),
 }
@@ -76,7 +55,6 @@ pub enum CodeDecision {
 pub struct Redemption {
     /// The code; its `used_by` becomes the id of the family.
     pub code: Digest<purpose::Code>,
-    /// The new family.
     pub start: NewFamily,
 }
 

@@ -10,7 +10,6 @@ use crate::scope::Scope;
 /// The one answer to an unknown name, a wrong password and a closed account.
 pub const REFUSED: Error = Error::grant("the username or the password is wrong");
 
-/// The decision on a password.
 #[derive(Clone, Debug)]
 pub enum PasswordDecision {
     /// Store in one transaction and answer.
@@ -19,12 +18,10 @@ pub enum PasswordDecision {
     Refused(Error),
 }
 
-/// The rows to store and the tokens to answer.
 #[derive(Clone, Debug)]
 pub struct PasswordGrant {
     /// Must still hold in the transaction: a password that changed meanwhile starts nothing.
     pub proof: Proof,
-    /// The new family.
     pub start: NewFamily,
 }
 

@@ -15,12 +15,9 @@ use crate::timestamp::Timestamp;
 pub(crate) const UNKNOWN: Error = Error::grant("the refresh token is unknown, expired or revoked");
 const BROKEN: Error = Error::new(ErrorCode::ServerError, "the successor of the refresh token cannot be sealed or opened");
 
-/// The request with a refresh token.
 #[derive(Clone, Copy, Debug)]
 pub struct PresentedToken<'a> {
-    /// The client, authenticated.
     pub client: Authenticated<'a>,
-    /// The token.
     pub token: &'a RefreshToken,
     /// A narrower scope; `None` for the same.
     pub scope: Option<&'a Scope>,
@@ -29,56 +26,39 @@ pub struct PresentedToken<'a> {
 /// The rows that the caller looked up by the digest of the token.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenRows<'a> {
-    /// The token.
     pub record: &'a RefreshRecord,
-    /// Its family.
     pub family: &'a Family,
-    /// The account of the family, if it exists.
     pub account: Option<&'a Account>,
-    /// Whether the app of the client admits the account.
     pub admission: Admission,
     /// The seconds of hub outage since the token was used. Needed if [`TokenRows::late_since`] returns a time.
     pub outage_seconds: i64,
 }
 
-/// The random parts of a rotation.
 #[derive(Clone, Debug)]
 pub struct SuccessorSecrets {
-    /// The successor.
     pub successor: RefreshToken,
     /// The nonce that seals it.
     pub nonce: [u8; 12],
 }
 
-/// The decision on a refresh token.
 #[derive(Clone, Debug)]
 pub enum RefreshDecision {
-    /// Store in one transaction that first sets the state if the token is still live. If that changes no row, another request was faster:
-    /// look the token up and decide again, which then is a repeat.
+    /// Store in one transaction that first sets the state if the token is still live. If it is not, look it up again: now it is a repeat.
     Rotate(Box<Rotation>),
     /// Store nothing and answer the existing successor.
     Repeat(Box<IssuedTokens>),
     /// Revoke this family and answer the error.
-    Reuse {
-        /// The family.
-        family: Uuid,
-        /// The answer.
-        error: Error,
-    },
+    Reuse { family: Uuid, error: Error },
     /// Change nothing and answer the error.
     Refused(Error),
 }
 
-/// The rows to store and the tokens to answer.
 #[derive(Clone, Debug)]
 pub struct Rotation {
     /// The used token.
     pub digest: Digest<purpose::Refresh>,
-    /// Its new state.
     pub state: RefreshState,
-    /// The successor to insert.
     pub successor: RefreshRecord,
-    /// The answer.
     pub issue: IssuedTokens,
 }
 

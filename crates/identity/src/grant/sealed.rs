@@ -1,7 +1,4 @@
-//! The stored successor of a refresh token, sealed under a key derived from that token: a repeated request opens it, a reader of the
-//! database cannot.
-
-use std::fmt;
+//! The stored successor of a refresh token, sealed under a key derived from that token: a reader of the database cannot open it.
 
 use uuid::Uuid;
 
@@ -15,19 +12,13 @@ const SALT: &[u8] = b"peristyle refresh successor 1";
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed([u8; LENGTH]);
 
-impl fmt::Debug for Sealed {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Sealed(…)")
-    }
-}
+redacted!(Sealed);
 
 impl Sealed {
-    /// From the bytes in the database.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Sealed)
     }
 
-    /// The bytes to store.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -38,7 +29,6 @@ impl Sealed {
         Sealed::from_bytes(&[nonce.as_slice(), &sealed].concat())
     }
 
-    /// Opens it with the previous token.
     pub(crate) fn open(&self, with: &RefreshToken, family: Uuid) -> Option<RefreshToken> {
         let (nonce, text) = self.0.split_first_chunk::<NONCE_LENGTH>()?;
         let opened = Seal::of(with.bytes(), SALT, family.as_bytes())?.open(*nonce, text)?;

@@ -6,18 +6,14 @@ use crate::base64url;
 use crate::json::{self, Object};
 use crate::keys::public::{KeyId, PublicKey};
 
-/// The largest key set.
 pub const MAX_KEY_SET_BYTES: usize = 64 * 1024;
-/// The most keys of a key set.
 pub const MAX_KEYS: usize = 16;
 
 /// Members that only a private or symmetric key has.
 const SECRET_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/// Why a key, or a whole key set, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeySetFault {
-    /// Too many bytes or keys.
     #[error("is too large")]
     TooLarge,
     /// No JSON object with an array of objects in `keys`.
@@ -26,13 +22,11 @@ pub enum KeySetFault {
     /// A private or symmetric key is published: every reader can sign with it.
     #[error("publishes a private or symmetric key")]
     Secret,
-    /// Two keys with one `kid`.
     #[error("has two keys with the same kid")]
     Repeated,
     /// A key for RS256 that is too short, or has an even or trivial exponent.
     #[error("holds a key for RS256 that is malformed or too weak")]
     Weak,
-    /// No key for RS256.
     #[error("holds no key for RS256")]
     Empty,
 }
@@ -50,7 +44,6 @@ impl PublicKey {
 }
 
 impl KeySet {
-    /// A set of keys to publish.
     pub fn new(keys: Vec<PublicKey>) -> Result<Self, KeySetFault> {
         if keys.len() > MAX_KEYS {
             return Err(KeySetFault::TooLarge);
@@ -93,24 +86,21 @@ impl KeySet {
                 Err(fault) => invalid.push(fault),
             }
         }
-        keys.retain(|key: &PublicKey| !published.iter().any(|text| text == key.id().as_str() || text == key.modulus()));
+        keys.retain(|key: &PublicKey| !published.iter().any(|text| text == key.id().as_str() || *text == key.modulus));
         match (KeySet::new(keys), invalid.first()) {
             (Err(KeySetFault::Empty), Some(fault)) => Err(*fault),
             (set, _) => Ok((set?, invalid)),
         }
     }
 
-    /// The key with this `kid`.
     pub fn find(&self, id: &KeyId) -> Option<&PublicKey> {
         self.0.iter().find(|key| key.id() == id)
     }
 
-    /// All keys.
     pub fn keys(&self) -> &[PublicKey] {
         &self.0
     }
 
-    /// The document to publish.
     pub fn to_json(&self) -> Value {
         json!({"keys": self.0.iter().map(PublicKey::to_jwk).collect::<Vec<_>>()})
     }

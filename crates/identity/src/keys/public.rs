@@ -24,35 +24,24 @@ const PEM_WIDTH: usize = 64;
 pub struct KeyId(String);
 
 impl KeyId {
-    /// Reads a `kid`.
     pub fn parse(text: &str) -> Option<Self> {
         let fits = !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic());
         fits.then(|| KeyId(text.to_owned()))
     }
 
-    /// The `kid` as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Display for KeyId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for KeyId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, out)
-    }
-}
+shown_as_text!(KeyId);
 
 /// An RSA key that verifies RS256 and no other algorithm.
 #[derive(Clone)]
 pub struct PublicKey {
     id: KeyId,
-    modulus: String,
+    /// In base64url.
+    pub(crate) modulus: String,
     exponent: String,
     parsed: ParsedPublicKey,
 }
@@ -92,14 +81,8 @@ impl PublicKey {
         PublicKey { id, ..self }
     }
 
-    /// Its `kid`.
     pub fn id(&self) -> &KeyId {
         &self.id
-    }
-
-    /// Its modulus in base64url.
-    pub(crate) fn modulus(&self) -> &str {
-        &self.modulus
     }
 
     /// Its entry in a key set (RFC 7517).

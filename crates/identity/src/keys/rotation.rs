@@ -13,51 +13,31 @@ pub const REPLICA_SECONDS: i64 = 60;
 /// How long a retired key is published: as long as any token can live, because lifetimes of clients may have been longer before.
 pub const RETIRED_SECONDS: i64 = MAX_TOKEN_SECONDS + REPLICA_SECONDS + LEEWAY_SECONDS;
 
-/// The state of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
-    /// Published; does not sign yet.
-    Announced {
-        /// When it was first published.
-        since: Timestamp,
-    },
-    /// Signs.
-    Signing {
-        /// When it began to sign.
-        since: Timestamp,
-    },
-    /// Signs no more; published as long as one of its tokens can live.
-    Retired {
-        /// When its last token expires.
-        until: Timestamp,
-    },
+    // Published; does not sign yet.
+    Announced { since: Timestamp },
+    Signing { since: Timestamp },
+    // Signs no more; published until its last token expires.
+    Retired { until: Timestamp },
 }
 
-/// A key and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// The public key.
     pub key: PublicKey,
-    /// Its state.
     pub state: KeyState,
 }
 
-/// Why a step of a rotation is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RotationFault {
-    /// Another key is announced already.
     #[error("a rotation is under way already: its key is announced and does not sign yet")]
     UnderWay,
-    /// The key was used before.
     #[error("this key is or was in use: a rotation needs a new one")]
     Known,
-    /// Nothing is announced.
     #[error("no key is announced")]
     NothingAnnounced,
-    /// Verifiers may not know the key yet.
     #[error("the announced key may sign in {0} seconds, when every verifier knows it")]
     TooEarly(i64),
-    /// The key set is full.
     #[error("{MAX_KEYS} keys are published, and verifiers take no more: a new one can be announced in {0} seconds, when the first is over")]
     Full(i64),
     /// There are two signing keys, or two announced ones.
@@ -65,7 +45,6 @@ pub enum RotationFault {
     Contradiction,
 }
 
-/// A key and the time of its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dated {
     key: PublicKey,
@@ -92,7 +71,6 @@ impl KeyRing {
         KeyRing { signing: Dated { key, at: now }, announced: None, retired: Vec::new() }
     }
 
-    /// The key ring from the database.
     pub fn load(records: Vec<KeyRecord>) -> Result<Self, RotationFault> {
         let (mut signing, mut announced, mut retired) = (Vec::new(), Vec::new(), Vec::new());
         for KeyRecord { key, state } in records {
@@ -116,12 +94,10 @@ impl KeyRing {
         retired.chain([signing]).chain(announced).collect()
     }
 
-    /// The key that signs.
     pub fn signing(&self) -> &PublicKey {
         &self.signing.key
     }
 
-    /// The key that will sign next.
     pub fn announced(&self) -> Option<&PublicKey> {
         self.announced.as_ref().map(|announced| &announced.key)
     }
@@ -156,9 +132,7 @@ impl KeyRing {
         Ok(self)
     }
 
-    /// Lets the announced key sign and retires the old one.
-    ///
-    /// `announced_seconds` is how long it must have been published, by default [`ANNOUNCED_SECONDS`].
+    /// Lets the announced key sign, `announced_seconds` after it was published (by default [`ANNOUNCED_SECONDS`]), and retires the old one.
     pub fn promote(mut self, now: Timestamp, announced_seconds: i64) -> Result<Self, RotationFault> {
         let next = self.announced.take().ok_or(RotationFault::NothingAnnounced)?;
         let waited = now.since(next.at);
@@ -170,8 +144,7 @@ impl KeyRing {
         Ok(self)
     }
 
-    /// Lets a new key sign at once, because the old private key is lost or leaked. Verifiers fetch the key set again when they see an
-    /// unknown `kid`. An announced key that never signed is dropped.
+    /// Lets a new key sign at once, because the old one is lost or leaked: verifiers fetch the key set again for an unknown `kid`.
     pub fn replace(mut self, key: PublicKey, now: Timestamp) -> Result<Self, RotationFault> {
         self.announced = None;
         self.announce(key, now)?.promote(now, 0)

@@ -1,5 +1,4 @@
-//! Imported password hashes: bcrypt, scrypt, PBKDF2 and Argon2 with other parameters. Their costs are limited when they are read, so that no
-//! imported row can slow a hub down at a sign-in.
+//! Imported password hashes. Their costs are limited when they are read, so that no imported row can slow a hub down at a sign-in.
 
 use std::num::NonZeroU32;
 
@@ -25,13 +24,9 @@ const OUTPUT_BYTES: std::ops::RangeInclusive<usize> = 16..=128;
 /// A hash that can be compared but is never made.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Foreign {
-    /// Argon2 in any variant.
     Argon2 { algorithm: Algorithm, version: Version, cost: [u32; 3], salt: Vec<u8>, output: Vec<u8> },
-    /// bcrypt of the password or of its SHA-256.
     Bcrypt(Before, String),
-    /// scrypt.
     Scrypt { logarithm: u8, block: u32, lanes: u32, salt: Vec<u8>, output: Vec<u8> },
-    /// PBKDF2 with HMAC.
     Pbkdf2 { hash: Hash, iterations: NonZeroU32, salt: Vec<u8>, output: Vec<u8> },
 }
 
@@ -43,7 +38,6 @@ pub(crate) enum Before {
     Sha256,
 }
 
-/// The hash below PBKDF2's HMAC.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hash {
     Sha1,
@@ -52,7 +46,6 @@ pub(crate) enum Hash {
 }
 
 impl Foreign {
-    /// Reads a hash in any of the accepted formats.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_HASH_BYTES {
             return None;

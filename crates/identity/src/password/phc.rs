@@ -5,7 +5,6 @@ use base64::alphabet;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-/// The longest salt or hash.
 const MAX_BYTES: usize = 512;
 
 /// The `.` in place of `+` that passlib writes.
@@ -19,23 +18,17 @@ const DOTTED_ALPHABET: alphabet::Alphabet =
         Err(_) => alphabet::STANDARD,
     };
 
-/// A parsed PHC string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Phc<'a> {
-    /// The algorithm.
     pub(crate) name: &'a str,
-    /// `v`
     pub(crate) version: Option<u32>,
     /// The parameters in their order; one without a name has an empty one.
     parameters: Vec<(&'a str, u32)>,
-    /// The salt.
     pub(crate) salt: Vec<u8>,
-    /// The hash.
     pub(crate) output: Vec<u8>,
 }
 
 impl<'a> Phc<'a> {
-    /// Parses a PHC string.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.strip_prefix('$')?.split('$');
         let name = parts.next()?;

@@ -7,12 +7,10 @@ use crate::json::{self, Object};
 use crate::timestamp::Timestamp;
 use crate::token::{Claims, Common, account, uuid};
 
-/// The claims of an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessClaims {
     /// The common claims; `aud` is the client and the issuer.
     pub common: Common,
-    /// `client_id`
     pub client: ClientId,
     /// `sid`: the token family. A hub refuses the tokens of a revoked family.
     pub family: Uuid,
@@ -23,12 +21,10 @@ pub struct AccessClaims {
 }
 
 impl AccessClaims {
-    /// The account.
     pub fn account(&self) -> Uuid {
         self.common.subject
     }
 
-    /// When it expires.
     pub fn expires_at(&self) -> Timestamp {
         self.common.expires_at
     }

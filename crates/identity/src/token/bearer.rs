@@ -1,5 +1,4 @@
-//! An access token as a satellite reads it. Account and expiry must be present; the ids of the token and its family matter only to the hub,
-//! which the satellite asks next.
+//! An access token as a satellite reads it: the ids of the token and its family matter only to the hub.
 
 use uuid::Uuid;
 
@@ -13,11 +12,9 @@ const MAX_NAME_BYTES: usize = 255;
 /// The claims that a satellite reads from an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BearerClaims {
-    /// `sub`: the account.
     pub account: Uuid,
     /// `sid`, if it is a UUID, as account changes name it.
     pub family: Option<Uuid>,
-    /// `exp`
     pub expires_at: Timestamp,
 }
 

@@ -8,7 +8,6 @@ use crate::token::{Claims, Common, uuid};
 /// The claims of the cookie. Whether the session is live, its row says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubSessionClaims {
-    /// The common claims.
     pub common: Common,
     /// `sid`: the session.
     pub session: Uuid,

@@ -9,14 +9,12 @@ use crate::secret_token;
 use crate::timestamp::Timestamp;
 use crate::token::{Claims, Common, End, Expectation, TokenFault, Unverified, Use, Verified, timestamp, uuid};
 
-/// The claims of an ID token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdClaims {
     /// The common claims; `aud` is the client.
     pub common: Common,
     /// `auth_time`: when the account signed in.
     pub authenticated_at: Timestamp,
-    /// `nonce`, as the client sent it.
     pub nonce: Option<String>,
     /// `at_hash`: binds it to the access token of the same answer.
     pub access_token_hash: Option<String>,

@@ -1,5 +1,4 @@
-//! JWS in compact form (RFC 7515), only RS256, read strictly. The algorithm is a constant; headers that name keys (`jwk`, `jku`, `x5u`,
-//! `x5c`) are ignored.
+//! JWS in compact form (RFC 7515), only RS256, read strictly. Headers that name keys (`jwk`, `jku`, `x5u`, `x5c`) are ignored.
 
 use std::fmt;
 
@@ -10,13 +9,11 @@ use crate::json::{self, Object};
 use crate::keys::{KeyError, KeyId, PrivateKey, PublicKey};
 use crate::token::TokenFault;
 
-/// The longest token.
 pub const MAX_TOKEN_BYTES: usize = 16 * 1024;
 const MAX_HEADER_BYTES: usize = 4 * 1024;
 const ALGORITHM: &str = "RS256";
 const APPLICATION: &str = "application/";
 
-/// Signs a payload.
 pub(crate) fn write(kind: &str, payload: &Value, key: &PrivateKey) -> Result<String, KeyError> {
     let header = json!({"alg": ALGORITHM, "typ": kind, "kid": key.public().id().as_str()});
     let mut text = base64url::encode(header.to_string());

@@ -23,32 +23,23 @@ const CLAIMS_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type
 const CREDENTIAL_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type/credential-change";
 const SESSION_REVOKED: &str = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
 
-/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
     /// The rights, tenants or names of the subject changed.
     ClaimsChange,
-    /// Its password changed.
     CredentialChange,
     /// It is signed out: its earlier tokens are revoked.
     SessionRevoked,
 }
 
-/// The subject of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
-    /// An account.
     Account(Uuid),
-    /// A token family: the `sid` of its access tokens.
-    Family {
-        /// The family.
-        family: Uuid,
-        /// Its account.
-        account: Uuid,
-    },
-    /// All grants of a client.
+    // A token family: the `sid` of its access tokens.
+    Family { family: Uuid, account: Uuid },
+    // All grants of a client.
     Client(ClientId),
-    /// Any account of the hub, if there are too many to name.
+    // Any account of the hub, if there are too many to name.
     Everybody,
 }
 
@@ -57,11 +48,8 @@ pub enum Subject {
 pub struct AccountChange {
     /// Its number; the next change has the next one.
     pub sequence: i64,
-    /// Its kind.
     pub happening: ChangeKind,
-    /// The subject of a change.
     pub subject: Subject,
-    /// Its time.
     pub at: Timestamp,
 }
 
@@ -158,8 +146,7 @@ impl AccountChange {
 }
 
 impl Unverified<'_> {
-    /// Checks everything of a security event token: the kind in the header, the signature, and the claims. It does not expire, but one that
-    /// was signed too long ago is refused.
+    /// Checks kind, signature and claims. It does not expire, but one that was signed too long ago is refused.
     pub fn verify_security_event(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<AccountChange>, TokenFault> {
         if !self.is_of_kind(TYPE) {
             return Err(TokenFault::Kind);

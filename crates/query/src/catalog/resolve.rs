@@ -19,16 +19,14 @@ pub const CONNECTORS: [&str; 3] = ["and", "or", "not"];
 const STORED: [&str; 2] = ["datetime", "unix"];
 
 /// Resolves everything except constraints, which are planned over the resolved catalog.
-pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, ManifestError> {
+pub(crate) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, ManifestError> {
     let mut resolver = Resolver { faults: Vec::new() };
     let mut catalog = Catalog::default();
     for ResourceDeclaration { line, context, .. } in &manifest.resources {
         // Paths are in kebab-case, so `Iam` and `iam` are one context.
         if OWN_CONTEXTS.iter().any(|own| kebab(own) == kebab(context)) {
-            resolver.fault(
-                *line,
-                format!("context `{context}` is reserved for the identity half; a manifest cannot declare {}", quoted_list(&OWN_CONTEXTS)),
-            );
+            let reserved = quoted_list(&OWN_CONTEXTS);
+            resolver.fault(*line, format!("context `{context}` is reserved for the identity half; a manifest cannot declare {reserved}"));
         }
     }
     let declarations: Vec<&ResourceDeclaration> = own.resources.iter().chain(&manifest.resources).collect();
@@ -111,10 +109,8 @@ impl Resolver {
 
     fn name(&mut self, line: usize, name: &str, what: &str) {
         if CONNECTORS.contains(&name) || RESERVED.contains(&name) {
-            self.fault(
-                line,
-                format!("{what} cannot have the name `{name}`: {} and {} are reserved", quoted_list(&CONNECTORS), quoted_list(&RESERVED)),
-            );
+            let (connectors, reserved) = (quoted_list(&CONNECTORS), quoted_list(&RESERVED));
+            self.fault(line, format!("{what} cannot have the name `{name}`: {connectors} and {reserved} are reserved"));
         }
     }
 
@@ -123,14 +119,8 @@ impl Resolver {
         self.name(*line, name, "a field");
         let (base, array) = kind.strip_suffix("[]").map_or((kind.as_str(), false), |base| (base, true));
         let Some(mut scalar) = Scalar::from_name(base) else {
-            self.fault(
-                *line,
-                format!(
-                    "field `{name}`: unknown type {kind:?}{}; types are {} and `T[]`",
-                    did_you_mean(base, &TYPE_NAMES),
-                    quoted_list(&TYPE_NAMES)
-                ),
-            );
+            let (hint, types) = (did_you_mean(base, &TYPE_NAMES), quoted_list(&TYPE_NAMES));
+            self.fault(*line, format!("field `{name}`: unknown type {kind:?}{hint}; types are {types} and `T[]`"));
             return None;
         };
         self.values(declaration, &mut scalar);
@@ -151,7 +141,6 @@ impl Resolver {
         Some(field)
     }
 
-    /// The values of an enum.
     fn values(&mut self, declaration: &FieldDeclaration, scalar: &mut Scalar) {
         let FieldDeclaration { line, name, .. } = declaration;
         match (scalar, &declaration.values) {
@@ -173,7 +162,6 @@ impl Resolver {
         }
     }
 
-    /// How a SQLite file stores a timestamp.
     fn stored(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Stored {
         let FieldDeclaration { line, name, .. } = declaration;
         let stored = match declaration.stored.as_deref() {
@@ -199,15 +187,16 @@ impl Resolver {
             }
             return None;
         };
-        let Some(mask) = Mask::ALL.into_iter().find(|mask| mask.name() == word) else {
-            self.fault(*line, format!("field `{name}`: `mask` must be one of {}; found {word:?}", quoted_list(&Mask::ALL.map(Mask::name))));
+        let Some(mask) = Mask::from_word(word) else {
+            self.fault(
+                *line,
+                format!("field `{name}`: `mask` must be one of {}; found {word:?}", quoted_list(&Mask::ALL.map(Mask::as_str))),
+            );
             return None;
         };
         if mask != Mask::Redact && *kind != Type::One(Scalar::Text) {
-            self.fault(
-                *line,
-                format!("field `{name}`: mask `{word}` is accepted for type `text` only; `redact` is accepted for every type"),
-            );
+            let message = format!("field `{name}`: mask `{word}` is accepted for type `text` only; `redact` is accepted for every type");
+            self.fault(*line, message);
         }
         Some((mask, unmask.clone()))
     }
@@ -230,14 +219,8 @@ impl Resolver {
         let RelationDeclaration { line, name, .. } = declaration;
         let Some(target) = catalog.by_name(&declaration.target) else {
             let known: Vec<&str> = catalog.by_name.keys().map(String::as_str).collect();
-            self.fault(
-                *line,
-                format!(
-                    "relation `{name}` leads to `{}`, which is not declared{}",
-                    declaration.target,
-                    did_you_mean(&declaration.target, &known)
-                ),
-            );
+            let hint = did_you_mean(&declaration.target, &known);
+            self.fault(*line, format!("relation `{name}` leads to `{}`, which is not declared{hint}", declaration.target));
             return None;
         };
         let (own, other) = (&catalog.resources[id], &catalog.resources[target]);
@@ -271,11 +254,9 @@ impl Resolver {
             let pair = (self.join_field(own, left, *line, name)?, self.join_field(other, right, *line, name)?);
             let (left, right) = (&own.fields[pair.0], &other.fields[pair.1]);
             if left.kind.family() != right.kind.family() {
-                let (one, another) = (left.kind.name(), right.kind.name());
-                self.fault(
-                    *line,
-                    format!("relation `{name}`: the types of `{}` ({one}) and `{}` ({another}) cannot be joined", left.name, right.name),
-                );
+                let (one, another) =
+                    (format!("`{}` ({})", left.name, left.kind.name()), format!("`{}` ({})", right.name, right.kind.name()));
+                self.fault(*line, format!("relation `{name}`: the types of {one} and {another} cannot be joined"));
             }
             pairs.push(pair);
         }
@@ -285,14 +266,8 @@ impl Resolver {
     fn join_field(&mut self, resource: &Resource, name: &str, line: usize, relation: &str) -> Option<FieldId> {
         let Some((id, field)) = resource.field(name) else {
             let known: Vec<&str> = resource.fields.iter().map(|field| field.name.as_str()).collect();
-            self.fault(
-                line,
-                format!(
-                    "relation `{relation}` names `{name}`, which is not a field of `{}`{}",
-                    resource.full_name,
-                    did_you_mean(name, &known)
-                ),
-            );
+            let hint = did_you_mean(name, &known);
+            self.fault(line, format!("relation `{relation}` names `{name}`, which is not a field of `{}`{hint}", resource.full_name));
             return None;
         };
         if !field.kind.is_sortable() {

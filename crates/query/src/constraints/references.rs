@@ -4,28 +4,17 @@ use crate::catalog::{Catalog, Relation, Resource, ResourceId};
 use crate::json::Json;
 use crate::statement::{self, Clause, Entry, Inside};
 
-/// A relation or variable in a constraint.
 #[derive(Clone, Debug)]
 pub enum Reference<'c> {
-    /// A relation that it filters by.
-    Relation {
-        /// The dotted path: `customer.country`.
-        path: String,
-        /// The last relation of the path.
-        relation: &'c Relation,
-        /// Whether it is below a `not`.
-        polarity: Polarity,
-    },
-    /// `$account.…`
+    // The last relation of a dotted path such as `customer.country`.
+    Relation { path: String, relation: &'c Relation, polarity: Polarity },
     Variable(&'c str),
 }
 
 /// Whether a condition is below a `not`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polarity {
-    /// Below none.
     Positive,
-    /// Below at least one.
     Negated,
 }
 
@@ -41,7 +30,6 @@ impl Catalog {
     }
 }
 
-/// The resources that a constraint filters by.
 pub(super) fn constraint_targets(catalog: &Catalog, id: ResourceId) -> Vec<ResourceId> {
     let resource = catalog.resource(id);
     let mut walk = Walk { catalog, references: Vec::new() };

@@ -1,9 +1,6 @@
-//! JSON Schema 2020-12 of the Query Statements and rows of each resource.
-//!
-//! The schema of a statement accepts what parse and plan accept from a viewer with every permission. `docs/guide/descriptions.md` lists
-//! the exceptions, and so does the property test.
+//! JSON Schema 2020-12 of statements and rows. A statement's schema accepts what parse and plan accept from a viewer with every
+//! permission; `docs/guide/descriptions.md` and the property test list the exceptions.
 
-mod aggregation;
 mod row;
 mod statement;
 mod value;
@@ -19,15 +16,11 @@ use super::names::Names;
 use super::usable;
 use crate::json::build::{get, texts};
 
-/// The `$schema` of all documents.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The names of the definitions of one resource.
 #[derive(Clone, Debug)]
 pub struct Defined {
-    /// A row.
     pub row: String,
-    /// A Query Statement.
     pub statement: String,
     /// A body `{query, constraint}`.
     pub request: String,
@@ -38,12 +31,10 @@ pub struct Defined {
 pub struct Definitions {
     /// Names and schemas: first the shared ones, then those of each resource in the order of the manifest.
     pub entries: Vec<(String, Json)>,
-    /// The names of each resource.
     pub resources: Vec<Defined>,
     place: &'static str,
 }
 
-/// Makes all definitions.
 pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
     let names = Names::of(catalog);
     let mut entries = value::shared(place);
@@ -58,7 +49,6 @@ pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
     Definitions { entries, resources, place }
 }
 
-/// A document with all definitions.
 pub fn document(catalog: &Catalog) -> Json {
     let definitions = definitions(catalog, "#/$defs/");
     object! {
@@ -119,7 +109,6 @@ fn references(json: &Json, place: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Builds the definitions of one resource.
 struct SchemaBuilder<'c> {
     catalog: &'c Catalog,
     names: &'c Names,
@@ -133,7 +122,6 @@ impl SchemaBuilder<'_> {
         self.names.part(self.id, ending)
     }
 
-    /// A reference to a definition of this resource.
     fn own(&self, ending: &str) -> Json {
         reference(self.place, &self.name(ending))
     }
@@ -163,12 +151,10 @@ fn reference(place: &str, name: &str) -> Json {
     object! { "$ref" => format!("{place}{name}") }
 }
 
-/// The schema or null.
 fn or_null(schema: Json) -> Json {
     object! { "anyOf" => [schema, object! { "type" => "null" }] }
 }
 
-/// The schema with a description.
 fn described(schema: Json, description: impl Into<String>) -> Json {
     match schema {
         Json::Object(mut entries) => {

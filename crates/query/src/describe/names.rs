@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use crate::catalog::{Catalog, FieldId, ResourceId};
 use crate::types::Scalar;
 
-/// The endings of the names of one resource.
 const ENDINGS: &[&str] = &[
     "",
     "Fields",
@@ -27,63 +26,14 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// Names that all resources share.
-const SHARED: &[&str] = &[
-    "Answer",
-    "BigIntValue",
-    "ComparisonOperators",
-    "Constraint",
-    "DateValue",
-    "DecimalValue",
-    "Direction",
-    "ElementOperators",
-    "EqualityOperators",
-    "FloatValue",
-    "Group",
-    "IntValue",
-    "Json",
-    "JsonScalar",
-    "Limit",
-    "Loaded",
-    "Offset",
-    "OperationName",
-    "OrderEntry",
-    "Page",
-    "Problem",
-    "ResourceName",
-    "Resources",
-    "Row",
-    "Statement",
-    "TextPattern",
-    "TextValue",
-    "TimeValue",
-    "TimestampValue",
-    "UuidValue",
-];
+const SHARED: &str = "Answer BigIntValue ComparisonOperators Constraint DateValue DecimalValue Direction ElementOperators EqualityOperators FloatValue \
+    Group IntValue Json JsonScalar Limit Loaded Offset OperationName OrderEntry Page Problem ResourceName Resources Row Statement \
+    TextPattern TextValue TimeValue TimestampValue UuidValue";
 
 /// Names of a hub's operations and endpoints. They are reserved in every description, so that a manifest always has the same names.
-const HUB: &[&str] = &[
-    "Deleted",
-    "Ended",
-    "HubCreateAppAccountInput",
-    "HubCreateAppInput",
-    "HubUpdateAppInput",
-    "IamAccountLink",
-    "IamCreateAccountInput",
-    "IamCreateRoleInput",
-    "IamCreateTenantInput",
-    "IamSetAccountPasswordInput",
-    "IamUpdateAccountInput",
-    "IamUpdateRoleInput",
-    "IamUpdateTenantInput",
-    "KeyAlone",
-    "OAuthClientSecret",
-    "OAuthCreateClientInput",
-    "OAuthError",
-    "OAuthUpdateClientInput",
-    "Operations",
-    "TokenRequest",
-    "TokenResponse",
-];
+const HUB: &str = "Deleted Ended HubCreateAppAccountInput HubCreateAppInput HubUpdateAppInput IamAccountLink IamCreateAccountInput \
+    IamCreateRoleInput IamCreateTenantInput IamSetAccountPasswordInput IamUpdateAccountInput IamUpdateRoleInput IamUpdateTenantInput \
+    KeyAlone OAuthClientSecret OAuthCreateClientInput OAuthError OAuthUpdateClientInput Operations TokenRequest TokenResponse";
 
 /// Makes names unique by appending underscores.
 #[derive(Debug, Default)]
@@ -110,7 +60,6 @@ impl UniqueNames {
     }
 }
 
-/// The name with a capital first letter.
 pub fn upper_first(name: &str) -> String {
     let mut characters = name.chars();
     characters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + characters.as_str())
@@ -126,7 +75,7 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn of(catalog: &Catalog) -> Self {
         let mut claims = UniqueNames::default();
-        for name in SHARED.iter().chain(HUB) {
+        for name in SHARED.split(' ').chain(HUB.split(' ')) {
             claims.claim(name);
         }
         for scalar in crate::types::TYPE_NAMES {
@@ -154,7 +103,6 @@ impl Names {
         format!("{}{ending}", self.resources[resource])
     }
 
-    /// The name of an enum field's values.
     pub(super) fn values(&self, resource: ResourceId, field: FieldId) -> &str {
         self.enums.get(&(resource, field)).map_or("", String::as_str)
     }

@@ -1,5 +1,4 @@
-//! TypeScript types of the rows, statements, requests and answers of each resource. The compiler reports an unknown field or key, an
-//! operator that does not apply to a type, and a wrong value.
+//! TypeScript types of the rows, statements, requests and answers of each resource: the compiler reports wrong names, operators and values.
 
 mod shared;
 mod statement;
@@ -13,7 +12,6 @@ use crate::types::{Scalar, Type};
 use super::names::Names;
 use super::{relation_comment, resource_comment, row_field, shows_null, shows_stars};
 
-/// The whole module.
 pub fn module(catalog: &Catalog) -> String {
     let names = Names::of(catalog);
     let mut out = String::from(shared::HEAD);
@@ -26,7 +24,6 @@ pub fn module(catalog: &Catalog) -> String {
     out
 }
 
-/// Writes the types of one resource.
 struct TypeWriter<'c> {
     catalog: &'c Catalog,
     names: &'c Names,
@@ -84,7 +81,6 @@ impl TypeWriter<'_> {
         out.push_str("}\n");
     }
 
-    /// The type of a field in a row.
     fn shown_type(&self, id: FieldId, field: &Field) -> String {
         let scalar = match field.kind.scalar() {
             Scalar::Bool => "boolean",
@@ -113,7 +109,6 @@ impl TypeWriter<'_> {
     }
 }
 
-/// The interface `Resources`: every resource by its name.
 fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
     out.push_str("\n/** Every resource by its name. */\nexport interface Resources {\n");
     for (id, resource) in catalog.resources().iter().enumerate() {
@@ -137,7 +132,6 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
     out.push_str("}\n");
 }
 
-/// A string literal.
 fn literal(text: &str) -> String {
     compact(&text.into())
 }

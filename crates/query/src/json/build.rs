@@ -16,27 +16,20 @@ impl From<&str> for Json {
     }
 }
 
-impl From<String> for Json {
-    fn from(text: String) -> Self {
-        Json::Text(text)
-    }
+macro_rules! json_from {
+    ($($kind:ty => $variant:ident),+) => {$(
+        impl From<$kind> for Json {
+            fn from(value: $kind) -> Self {
+                Json::$variant(value)
+            }
+        }
+    )+};
 }
-
-impl From<bool> for Json {
-    fn from(value: bool) -> Self {
-        Json::Bool(value)
-    }
-}
+json_from!(String => Text, bool => Bool, Vec<Json> => Array, Vec<(String, Json)> => Object);
 
 impl From<i64> for Json {
     fn from(number: i64) -> Self {
         Json::Number(number.to_string().into())
-    }
-}
-
-impl From<Vec<Json>> for Json {
-    fn from(items: Vec<Json>) -> Self {
-        Json::Array(items)
     }
 }
 
@@ -46,13 +39,6 @@ impl<const N: usize> From<[Json; N]> for Json {
     }
 }
 
-impl From<Vec<(String, Json)>> for Json {
-    fn from(entries: Vec<(String, Json)>) -> Self {
-        Json::Object(entries)
-    }
-}
-
-/// An array of strings.
 pub fn texts<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> Json {
     Json::Array(items.into_iter().map(|item| Json::from(item.as_ref())).collect())
 }
@@ -62,18 +48,15 @@ pub fn entries(json: Json) -> Vec<(String, Json)> {
     if let Json::Object(entries) = json { entries } else { Vec::new() }
 }
 
-/// The value under a key of an object.
 pub fn get<'j>(json: &'j Json, key: &str) -> Option<&'j Json> {
     let Json::Object(entries) = json else { return None };
     entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// On one line.
 pub fn compact(json: &Json) -> String {
     written(json, None)
 }
 
-/// Indented.
 pub fn pretty(json: &Json) -> String {
     written(json, Some(0))
 }

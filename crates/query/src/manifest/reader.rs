@@ -12,30 +12,30 @@ const RESOURCE_KEYS: [&str; 7] = ["table", "plural", "permission", "soft-delete"
 const FIELD_KEYS: [&str; 9] = ["type", "key", "column", "null", "hidden", "mask", "unmask", "values", "stored"];
 const RELATION_KEYS: [&str; 5] = ["one", "many", "on", "through", "to"];
 
-pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
-    let tree = DeTable::parse(text).map_err(|error| {
-        let offset = error.span().map_or(0, |span| span.start);
-        ManifestError(vec![ManifestFault { line: Lines::of(text).at(offset), message: format!("not TOML: {}", error.message()) }])
-    })?;
-    let mut reader = Reader { lines: Lines::of(text), faults: Vec::new() };
-    let mut manifest = Manifest::default();
-    for (key, value) in tree.get_ref() {
-        if key.get_ref() != "resource" {
-            reader.fault(
-                key.span().start,
-                format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref()),
-            );
-            continue;
-        }
-        for (context, value) in reader.table(value, "resource") {
-            for (name, value) in reader.table(value, "a context") {
-                if let Some(resource) = reader.resource(context, name, value) {
-                    manifest.resources.push(resource);
+impl Manifest {
+    pub fn read(text: &str) -> Result<Self, ManifestError> {
+        let tree = DeTable::parse(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            ManifestError(vec![ManifestFault { line: Lines::of(text).at(offset), message: format!("not TOML: {}", error.message()) }])
+        })?;
+        let mut reader = Reader { lines: Lines::of(text), faults: Vec::new() };
+        let mut manifest = Manifest::default();
+        for (key, value) in tree.get_ref() {
+            if key.get_ref() != "resource" {
+                let message = format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref());
+                reader.fault(key.span().start, message);
+                continue;
+            }
+            for (context, value) in reader.table(value, "resource") {
+                for (name, value) in reader.table(value, "a context") {
+                    if let Some(resource) = reader.resource(context, name, value) {
+                        manifest.resources.push(resource);
+                    }
                 }
             }
         }
+        if reader.faults.is_empty() { Ok(manifest) } else { Err(ManifestError(reader.faults)) }
     }
-    if reader.faults.is_empty() { Ok(manifest) } else { Err(ManifestError(reader.faults)) }
 }
 
 /// The offset of each line.
@@ -46,7 +46,6 @@ impl Lines {
         Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(place, _)| place + 1)).collect())
     }
 
-    /// The line of an offset.
     fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset)
     }
@@ -111,10 +110,8 @@ impl Reader {
         let good = bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
             && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !good {
-            self.fault(
-                offset,
-                format!("{name:?} is not a valid name for {what}; accepted are a letter or `_`, then letters, digits or `_`"),
-            );
+            let message = format!("{name:?} is not a valid name for {what}; accepted are a letter or `_`, then letters, digits or `_`");
+            self.fault(offset, message);
         }
         good
     }
@@ -226,17 +223,13 @@ impl Reader {
             }
         }
         if targets != 1 {
-            self.fault(
-                offset,
-                format!("relation `{name}` needs exactly one of `one` and `many`, naming a resource such as \"shop.order\""),
-            );
+            let message = format!("relation `{name}` needs exactly one of `one` and `many`, naming a resource such as \"shop.order\"");
+            self.fault(offset, message);
             return None;
         }
         if relation.on.is_empty() {
-            self.fault(
-                offset,
-                format!("relation `{name}` needs `on`, from own field to field of the target: `on = {{ id = \"customerId\" }}`"),
-            );
+            let message = format!("relation `{name}` needs `on`, from own field to field of the target: `on = {{ id = \"customerId\" }}`");
+            self.fault(offset, message);
             return None;
         }
         if relation.through.is_some() == relation.to.is_empty() {

@@ -6,40 +6,24 @@ use crate::messages::quoted_list;
 use crate::pointer::At;
 use crate::statement::{AggregateField, Aggregation, Function, MeasureAlias};
 
-use super::{Parser, found, unknown_key};
+use super::{Parser, found};
 
 const BLOCK_KEYS: [&str; 2] = ["fields", "groupBy"];
 const FIELD_KEYS: [&str; 3] = ["fn", "field", "as"];
 
 impl Parser {
     pub(super) fn aggregation(&mut self, at: At, value: Json) -> Option<Aggregation> {
-        let Json::Object(entries) = value else {
-            self.fault(
-                Code::WrongShape,
-                at,
-                format!("`aggregation` must be an object with the keys {}; found {}", quoted_list(&BLOCK_KEYS), value.noun()),
-            );
-            return None;
-        };
+        let entries = self.object(at, value, "`aggregation`", &BLOCK_KEYS)?;
         let mut fields = None;
         let mut group_by = Vec::new();
         for (key, value) in entries {
             if self.faults.is_full() {
                 break;
             }
-            match key.as_str() {
-                "fields" => {
-                    let at = self.places.word(at, "fields");
-                    fields = Some(self.aggregate_fields(at, value));
-                }
-                "groupBy" => {
-                    let at = self.places.word(at, "groupBy");
-                    group_by = self.group_by(at, value);
-                }
-                _ => {
-                    let at = self.places.key(at, &key);
-                    self.fault(Code::UnknownKey, at, unknown_key("`aggregation`", &BLOCK_KEYS, &key));
-                }
+            match self.known_key(at, "`aggregation`", &BLOCK_KEYS, &key) {
+                Some(("fields", at)) => fields = Some(self.aggregate_fields(at, value)),
+                Some((_, at)) => group_by = self.group_by(at, value),
+                None => {}
             }
         }
         if fields.is_none() {
@@ -72,37 +56,18 @@ impl Parser {
     }
 
     fn aggregate_field(&mut self, at: At, item: Json) -> Option<AggregateField> {
-        let Json::Object(entries) = item else {
-            self.fault(
-                Code::WrongShape,
-                at,
-                format!("an entry of `fields` must be an object with the keys {}; found {}", quoted_list(&FIELD_KEYS), item.noun()),
-            );
-            return None;
-        };
+        let entries = self.object(at, item, "an entry of `fields`", &FIELD_KEYS)?;
         // The outer `None` is an absent key, the inner one a value that was reported.
         let (mut function, mut field, mut alias) = (None, None, MeasureAlias::Default);
         for (key, value) in entries {
             if self.faults.is_full() {
                 break;
             }
-            match key.as_str() {
-                "fn" => {
-                    let at = self.places.word(at, "fn");
-                    function = Some(self.function(at, &value));
-                }
-                "field" => {
-                    let at = self.places.word(at, "field");
-                    field = Some(self.field_name(at, value).map(|name| (name, at)));
-                }
-                "as" => {
-                    let at = self.places.word(at, "as");
-                    alias = self.alias(at, value).map_or(MeasureAlias::Refused, MeasureAlias::Named);
-                }
-                _ => {
-                    let at = self.places.key(at, &key);
-                    self.fault(Code::UnknownKey, at, unknown_key("an entry of `fields`", &FIELD_KEYS, &key));
-                }
+            match self.known_key(at, "an entry of `fields`", &FIELD_KEYS, &key) {
+                Some(("fn", at)) => function = Some(self.function(at, &value)),
+                Some(("field", at)) => field = Some(self.field_name(at, value).map(|name| (name, at))),
+                Some((_, at)) => alias = self.alias(at, value).map_or(MeasureAlias::Refused, MeasureAlias::Named),
+                None => {}
             }
         }
         if function.is_none() {

@@ -2,11 +2,10 @@
 
 use crate::error::Code;
 use crate::json::Json;
-use crate::messages::quoted_list;
 use crate::pointer::At;
 use crate::statement::{Direction, Order};
 
-use super::{Parser, found, unknown_key};
+use super::{Parser, found};
 
 const ORDER_KEYS: [&str; 2] = ["field", "dir"];
 
@@ -25,14 +24,7 @@ impl Parser {
     }
 
     fn order_entry(&mut self, at: At, item: Json) -> Option<Order> {
-        let Json::Object(entries) = item else {
-            self.fault(
-                Code::WrongShape,
-                at,
-                format!("an order entry must be an object with the keys {}; found {}", quoted_list(&ORDER_KEYS), item.noun()),
-            );
-            return None;
-        };
+        let entries = self.object(at, item, "an order entry", &ORDER_KEYS)?;
         let mut field = None;
         let mut named = false;
         let mut direction = Direction::Ascending;
@@ -40,28 +32,13 @@ impl Parser {
             if self.faults.is_full() {
                 break;
             }
-            match key.as_str() {
-                "field" => {
+            match self.known_key(at, "an order entry", &ORDER_KEYS, &key) {
+                Some(("field", at)) => {
                     named = true;
-                    let at = self.places.word(at, "field");
                     field = self.field_name(at, value).map(|name| (name, at));
                 }
-                "dir" => {
-                    let at = self.places.word(at, "dir");
-                    direction = match &value {
-                        Json::Text(text) if text == "asc" => Direction::Ascending,
-                        Json::Text(text) if text == "desc" => Direction::Descending,
-                        other => {
-                            self.fault(Code::UnknownWord, at, format!("`dir` must be `asc` or `desc`; found {}", found(other)));
-                            // The rest of the entry is still checked.
-                            Direction::Ascending
-                        }
-                    };
-                }
-                _ => {
-                    let at = self.places.key(at, &key);
-                    self.fault(Code::UnknownKey, at, unknown_key("an order entry", &ORDER_KEYS, &key));
-                }
+                Some((_, at)) => direction = self.direction(at, &value),
+                None => {}
             }
         }
         if !named {
@@ -69,5 +46,17 @@ impl Parser {
         }
         let (field, at) = field?;
         Some(Order { field, at, direction })
+    }
+
+    fn direction(&mut self, at: At, value: &Json) -> Direction {
+        match value {
+            Json::Text(text) if text == "asc" => Direction::Ascending,
+            Json::Text(text) if text == "desc" => Direction::Descending,
+            other => {
+                self.fault(Code::UnknownWord, at, format!("`dir` must be `asc` or `desc`; found {}", found(other)));
+                // The rest of the entry is still checked.
+                Direction::Ascending
+            }
+        }
     }
 }

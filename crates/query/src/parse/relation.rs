@@ -5,18 +5,15 @@ use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::RelationNode;
 
-use super::{MAX_DEPTH, MAX_RELATION_NODES, Parser, unknown_key};
+use super::{MAX_DEPTH, MAX_RELATION_NODES, Parser};
 
 const NODE_KEYS: [&str; 5] = ["where", "order", "limit", "offset", "relations"];
 
 impl Parser {
     pub(super) fn relation_map(&mut self, at: At, value: Json, depth: usize) -> Vec<RelationNode> {
         let Json::Object(entries) = value else {
-            self.fault(
-                Code::WrongShape,
-                at,
-                format!("`relations` must be an object from relation name to `true` or a relation node; found {}", value.noun()),
-            );
+            let message = format!("`relations` must be an object from relation name to `true` or a relation node; found {}", value.noun());
+            self.fault(Code::WrongShape, at, message);
             return Vec::new();
         };
         let mut relations = Vec::with_capacity(entries.len());
@@ -66,16 +63,9 @@ impl Parser {
             if self.faults.is_full() {
                 break;
             }
-            let Some(word) = NODE_KEYS.into_iter().find(|word| *word == key) else {
-                let at = self.places.key(at, &key);
-                self.fault(Code::UnknownKey, at, unknown_key("a relation node", &NODE_KEYS, &key));
-                continue;
-            };
-            if value == Json::Null {
-                continue;
-            }
-            let at = self.places.word(at, word);
+            let Some((word, at)) = self.known_key(at, "a relation node", &NODE_KEYS, &key) else { continue };
             match word {
+                _ if value == Json::Null => {}
                 "where" => relation.filters.extend(self.filter(at, value)),
                 "order" => relation.order = self.order(at, value),
                 "limit" => relation.limit = self.limit(at, &value),

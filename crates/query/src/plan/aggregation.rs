@@ -12,7 +12,6 @@ use super::path::{Following, Path, to_many};
 use super::predicate::{Column, Predicate};
 use super::{Bounds, Join, Planner, Rights, Scope, Sort, Table};
 
-/// Groups of rows.
 #[derive(Debug)]
 pub struct Grouped<'c> {
     pub(crate) scope: Scope<'c>,
@@ -26,19 +25,16 @@ pub(crate) struct Group<'c> {
     pub(crate) column: Column<'c>,
 }
 
-/// One function over one column, with its result key.
 #[derive(Debug)]
 pub(crate) struct Measure<'c> {
     pub(crate) key: Arc<[u8]>,
     pub(crate) measured: Measured<'c>,
 }
 
-/// What a measure computes.
 #[derive(Debug)]
 pub(crate) enum Measured<'c> {
     /// `count(*)`
     Rows,
-    /// A function over the values of a column.
     Column(Function, Column<'c>),
 }
 
@@ -81,11 +77,8 @@ impl<'c> Planner<'c, '_> {
         };
         for layer in [Layer::Query, Layer::Constraint] {
             if statement.relations.iter().any(|relation| is_of(relation, layer)) {
-                self.faults.add(
-                    Code::Combination,
-                    || format!("/{}/relations", layer.as_str()),
-                    "`relations` cannot be combined with `aggregation`: groups have no relations to load",
-                );
+                let message = "`relations` cannot be combined with `aggregation`: groups have no relations to load";
+                self.faults.add(Code::Combination, || format!("/{}/relations", layer.as_str()), message);
             }
         }
         for relation in &statement.relations {
@@ -93,7 +86,6 @@ impl<'c> Planner<'c, '_> {
         }
     }
 
-    /// The entries of `groupBy`, each with its name.
     fn groups<'n>(
         &mut self,
         table: &Table<'c>,
@@ -136,28 +128,17 @@ impl<'c> Planner<'c, '_> {
             if function == Function::Count {
                 return Some(Measured::Rows);
             }
-            self.fault(
-                Code::FunctionType,
-                field.field_at,
-                format!("`*` is accepted by `count` only; `{}` needs a field", function.as_str()),
-            );
+            let message = format!("`*` is accepted by `count` only; `{}` needs a field", function.as_str());
+            self.fault(Code::FunctionType, field.field_at, message);
             return None;
         }
         let column = self.path(table, anywhere(&field.field, field.field_at), joins)?;
         let kind = &column.field.kind;
         let function = field.function?;
         if !kind.measures(function) {
-            self.fault(
-                Code::FunctionType,
-                field.field_at,
-                format!(
-                    "`{}` does not apply to `{}` of type {}, which takes {}",
-                    function.as_str(),
-                    field.field,
-                    kind.name(),
-                    quoted_list(&kind.functions())
-                ),
-            );
+            let (function, name, kind, accepted) = (function.as_str(), &field.field, kind.name(), quoted_list(&kind.functions()));
+            let message = format!("`{function}` does not apply to `{name}` of type {kind}, which takes {accepted}");
+            self.fault(Code::FunctionType, field.field_at, message);
             return None;
         }
         Some(Measured::Column(function, column))

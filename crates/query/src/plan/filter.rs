@@ -1,17 +1,19 @@
-//! `where` → predicates: connectors, relation filters, and the bounds of depth and nodes.
+//! `where` → predicates: connectors, relation filters, the bounds of depth and nodes, and the constraints of the manifest.
 
-use crate::catalog::{Field, Resource};
-use crate::error::{Code, shorten};
+use crate::catalog::{Catalog, Field, Relation, Resource, ResourceId};
+use crate::error::{Code, Error, shorten};
 use crate::json::Json;
 use crate::json::build::compact;
 use crate::messages::did_you_mean;
 use crate::parse::MAX_DEPTH;
 use crate::pointer::{At, Layer};
-use crate::statement::{Clause, Entry, Inside};
+use crate::policy::Viewer;
+use crate::statement::{Clause, Entry, Inside, Statement};
 use crate::types::Type;
 
+use super::order::OrderPosition;
 use super::predicate::{Alias, Exists, Predicate};
-use super::{Planner, Rights, Table};
+use super::{Planner, Rights, Stage, Table};
 
 /// The table that a clause filters.
 #[derive(Clone, Copy)]
@@ -134,14 +136,7 @@ impl<'c> Planner<'c, '_> {
         self.fault(code, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {meant}}}"));
     }
 
-    fn exists(
-        &mut self,
-        subject: Subject<'c>,
-        relation: &'c crate::catalog::Relation,
-        clause: &Clause,
-        at: At,
-        depth: usize,
-    ) -> Predicate<'c> {
+    fn exists(&mut self, subject: Subject<'c>, relation: &'c Relation, clause: &Clause, at: At, depth: usize) -> Predicate<'c> {
         if !self.descend(at, depth) {
             return Predicate::Never;
         }
@@ -156,4 +151,36 @@ impl<'c> Planner<'c, '_> {
         let filter = self.clause(inner, clause, depth + 1);
         Predicate::Exists(Box::new(Exists { parent: subject.alias, parent_resource: subject.resource, relation, pivot, table, filter }))
     }
+
+    pub(crate) fn constraint(&mut self, resource: &'c Resource, alias: Alias, constraint: &Statement) -> Predicate<'c> {
+        self.closing(Subject { resource, alias, rights: Rights::Manifest }, &constraint.filters)
+    }
+
+    /// The clauses of a constraint. An absent or unfit variable closes all of them, also below `or` and `not`: they match no row. So does
+    /// a relation to a resource with a closed constraint, because its missing rows would make a `not` true.
+    pub(super) fn closing(&mut self, subject: Subject<'c>, clauses: &[Clause]) -> Predicate<'c> {
+        let outer = std::mem::replace(&mut self.closed, false);
+        let all = clauses.iter().map(|clause| self.clause(subject, clause, 0)).collect();
+        let predicate = if self.closed { Predicate::Never } else { Predicate::all(all) };
+        self.closed = outer;
+        predicate
+    }
+}
+
+/// Checks a constraint at boot: names, operators, and every value that is not a variable.
+pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constraint: &Statement) -> Result<(), Error> {
+    let viewer = Viewer::operator();
+    let mut planner = Planner::new(catalog, &viewer, constraint);
+    planner.stage = Stage::Boot;
+    if let Some(table) = Table::reach(&mut planner, resource, Rights::Manifest) {
+        let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::Manifest };
+        for clause in &constraint.filters {
+            planner.clause(subject, clause, 0);
+        }
+        planner.ordered(&table, &constraint.order, OrderPosition::Root);
+        for relation in &constraint.relations {
+            planner.child(&table, relation);
+        }
+    }
+    planner.faults.finish()
 }

@@ -9,7 +9,6 @@ use super::predicate::Predicate;
 use super::{Bounds, Child, FieldId, Planner, Rights, Scope, Select, Show, Table};
 
 impl<'c> Planner<'c, '_> {
-    /// The rows of the root.
     pub(super) fn rows(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
         let statement = self.statement;
         let (mut order, joins) = self.ordered(&table, &statement.order, OrderPosition::Root);
@@ -19,7 +18,6 @@ impl<'c> Planner<'c, '_> {
         Select { scope: Scope { table, filters, joins, order, bounds }, shown, children }
     }
 
-    /// The rows of one relation.
     pub(super) fn child(&mut self, parent: &Table<'c>, relation: &RelationNode) -> Option<Child<'c>> {
         if self.faults.is_full() {
             return None;

@@ -177,8 +177,7 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn element(&mut self, field: &'c Field, json: &Json, context: OperatorContext, index: Option<usize>) -> Option<Value> {
-        // Among the elements of a json field, null is a value. In an array it is NULL, also if the elements are json: SQLite stores both
-        // alike.
+        // Among the elements of a json field, null is a value. In an array it is NULL, also of json: SQLite stores both alike.
         if field.kind == Type::One(Scalar::Json) && *json == Json::Null {
             return Some(Value::Json("null".to_owned()));
         }

@@ -25,11 +25,8 @@ impl<'c> Planner<'c, '_> {
                 break;
             }
             if position == OrderPosition::RelationNode && entry.field.contains('.') {
-                self.fault(
-                    Code::DotPath,
-                    entry.at,
-                    "`order` in a relation node takes own fields only; a dot-path is accepted at top level",
-                );
+                let message = "`order` in a relation node takes own fields only; a dot-path is accepted at top level";
+                self.fault(Code::DotPath, entry.at, message);
                 continue;
             }
             let path = Path { name: &entry.field, at: entry.at, rights: Rights::of(entry.at.layer), following: Following::ToOne };

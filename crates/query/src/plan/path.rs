@@ -42,18 +42,14 @@ pub(super) fn to_many(relation: &str) -> String {
 }
 
 impl<'c> Planner<'c, '_> {
-    /// The column of a path.
     pub(super) fn path(&mut self, table: &Table<'c>, path: Path<'_>, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
         let Path { name, at, rights, following } = path;
         let Some((relation, column)) = name.split_once('.') else {
             return self.usable_field(table.resource, name, at, rights).map(|(id, _)| table.column(id));
         };
         if column.contains('.') {
-            self.fault(
-                Code::DotPath,
-                at,
-                format!("a dot-path has the form `relation.field`, with exactly one dot; found `{}`", shorten(name)),
-            );
+            let message = format!("a dot-path has the form `relation.field`, with exactly one dot; found `{}`", shorten(name));
+            self.fault(Code::DotPath, at, message);
             return None;
         }
         let Some(declared) = self.usable_relation(table.resource, relation, rights) else {
@@ -74,11 +70,8 @@ impl<'c> Planner<'c, '_> {
         let column = self.path(table, path, joins)?;
         let kind = &column.field.kind;
         if !kind.is_sortable() {
-            self.fault(
-                Code::FunctionType,
-                path.at,
-                format!("`{}` of type {} cannot be used in `order` or `groupBy`", path.name, kind.name()),
-            );
+            let message = format!("`{}` of type {} cannot be used in `order` or `groupBy`", path.name, kind.name());
+            self.fault(Code::FunctionType, path.at, message);
             return None;
         }
         Some(column)

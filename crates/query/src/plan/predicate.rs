@@ -18,47 +18,23 @@ pub(crate) struct Column<'c> {
     pub(crate) field: &'c Field,
 }
 
-/// A condition.
 #[derive(Debug)]
 pub(crate) enum Predicate<'c> {
-    /// True for every row.
     Always,
-    /// True for no row.
     Never,
     All(Vec<Predicate<'c>>),
     Any(Vec<Predicate<'c>>),
     Not(Box<Predicate<'c>>),
-    Compare {
-        column: Column<'c>,
-        comparison: Comparison,
-        value: Value,
-    },
-    Among {
-        column: Column<'c>,
-        membership: Membership,
-        values: Vec<Value>,
-    },
-    Between {
-        column: Column<'c>,
-        low: Value,
-        high: Value,
-    },
+    Compare { column: Column<'c>, comparison: Comparison, value: Value },
+    Among { column: Column<'c>, membership: Membership, values: Vec<Value> },
+    Between { column: Column<'c>, low: Value, high: Value },
     IsNull(Column<'c>),
     IsNotNull(Column<'c>),
-    /// The stored value itself is NULL, also if it is invalid for its type: soft delete.
+    // The stored value itself is NULL, also if it is invalid for its type: soft delete.
     Unset(Column<'c>),
-    Like {
-        column: Column<'c>,
-        pattern: String,
-    },
-    Contains {
-        column: Column<'c>,
-        values: Vec<Value>,
-    },
-    Overlap {
-        column: Column<'c>,
-        values: Vec<Value>,
-    },
+    Like { column: Column<'c>, pattern: String },
+    Contains { column: Column<'c>, values: Vec<Value> },
+    Overlap { column: Column<'c>, values: Vec<Value> },
     Exists(Box<Exists<'c>>),
 }
 

@@ -16,7 +16,6 @@ use super::{Kind, Many, Writer};
 
 use shared::enum_values;
 
-/// The two databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// PostgreSQL 13 or newer.
@@ -92,10 +91,10 @@ by_dialect! {
     fn pivot_collation(field: &Field);
     /// The keys of a batch of parents, values of `own`, as a table `k` of values `v0`, … and their number `n`.
     fn keys(own: &[&Field]);
-    /// A column that is grouped by.
     fn grouped(column: Column<'_>);
     /// The same, as it is read.
     fn grouped_shown(column: Column<'_>);
+    fn sort_key(column: Column<'_>);
     /// A column inside an aggregate function.
     fn measured(column: Column<'_>);
     /// A column inside `count`.
@@ -158,8 +157,7 @@ pub(super) fn join_keys_first(writer: &mut Writer) {
     });
 }
 
-/// Past this many branches an OR is hidden from SQLite's planner, which weighs each of them against each other, and a chain is written
-/// as a balanced tree.
+/// Past this many branches an OR is hidden from SQLite's planner, which compares each with each, and a chain becomes a balanced tree.
 pub(super) const MAX_BRANCHES: usize = 16;
 
 /// Past this many conditions a list is hidden from SQLite's planner, which may make one chain of them again for an automatic index.
@@ -188,18 +186,10 @@ pub(super) fn no_limit(writer: &mut Writer) {
 
 /// A sort key of rows; `root` is the table that is not joined.
 pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
-    match writer.dialect {
-        Dialect::Postgres => {
-            postgres::sort_key(writer, sort.column);
-            direction(writer, sort.direction);
-        }
-        Dialect::Sqlite => {
-            sqlite::sort_key(writer, sort.column);
-            direction(writer, sort.direction);
-            if sort.column.field.nullable || sort.column.alias != root {
-                nulls(writer, sort.direction);
-            }
-        }
+    sort_key(writer, sort.column);
+    direction(writer, sort.direction);
+    if writer.dialect == Dialect::Sqlite && (sort.column.field.nullable || sort.column.alias != root) {
+        nulls(writer, sort.direction);
     }
 }
 
@@ -236,8 +226,8 @@ fn nulls(writer: &mut Writer, direction: Direction) {
     });
 }
 
-/// To-many relation filters inside each other that a planner may turn into joins. PostgreSQL does so with any number of them, and where it
-/// expects one row of each table, as of small ones without statistics, it compares all rows of all of them: 24 rows at five levels had not ended after fifteen seconds.
+/// To-many relation filters inside each other that a planner may turn into joins. Without statistics PostgreSQL then compares all rows of
+/// all tables: 24 rows at five levels had not ended after fifteen seconds.
 pub(super) const MAX_FLATTENED: usize = 2;
 
 /// Relation filters that a planner may turn into one join. PostgreSQL weighs every order of up to eight tables that start from the same
@@ -307,22 +297,19 @@ pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
 
 /// Keeps a planner from joining this subquery with the query around it.
 pub(super) fn fence(writer: &mut Writer) {
-    match writer.dialect {
-        Dialect::Postgres => writer.raw(" OFFSET 0"),
-        // SQLite's planner does not join it anyway.
-        Dialect::Sqlite => {}
+    // SQLite's planner does not join it anyway.
+    if writer.dialect == Dialect::Postgres {
+        writer.raw(" OFFSET 0");
     }
 }
 
 /// Keeps a planner from turning the IN before it into a join.
 pub(super) fn fence_key_in(writer: &mut Writer) {
-    match writer.dialect {
-        Dialect::Postgres => writer.raw(" IS TRUE"),
-        Dialect::Sqlite => {}
+    if writer.dialect == Dialect::Postgres {
+        writer.raw(" IS TRUE");
     }
 }
 
-/// The minimum or the maximum.
 pub(super) fn extreme(writer: &mut Writer, function: Function, column: Column<'_>) {
     writer.raw(if function == Function::Min { "min(" } else { "max(" });
     extreme_value(writer, column);

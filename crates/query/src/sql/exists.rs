@@ -109,8 +109,7 @@ impl Context {
 }
 
 impl Visits {
-    /// Of the rows that the relation leads to, from all rows of the query around. The related rows of two rows differ only when a whole
-    /// key leads to them.
+    /// Of the rows that the relation leads to, from all rows around. Those of two rows differ only when a whole key leads to them.
     fn behind(self, exists: &Exists<'_>) -> Self {
         let key = &exists.parent_resource.key;
         let by_key = match &exists.relation.link {
@@ -124,7 +123,7 @@ impl Visits {
 /// Makes conditions of the predicates of one query, and chooses the form of each relation filter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filters {
-    dialect: Dialect,
+    pub(super) dialect: Dialect,
     context: Context,
 }
 
@@ -244,8 +243,7 @@ fn has_pinned_child(predicate: &Predicate<'_>) -> bool {
     }
 }
 
-/// How many relation filters a planner would turn into one join with the query around them. PostgreSQL does so with every EXISTS and
-/// NOT EXISTS that is under no other connector than AND.
+/// How many relation filters a planner joins with the query around: PostgreSQL does so with each (NOT) EXISTS under AND only.
 fn joined(predicate: &Predicate<'_>) -> usize {
     match predicate {
         Predicate::All(all) => all.iter().map(joined).sum(),

@@ -12,7 +12,6 @@ use super::tree::{
 };
 use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, print, scope};
 
-/// The root's rows.
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
     let mut columns = Columns::of(select, dialect);
     let tree = scope::select(SelectList::unnamed(columns.take()), &select.scope, dialect);

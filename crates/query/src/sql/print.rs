@@ -11,7 +11,6 @@ use super::tree::{
 };
 use super::{Dialect, Sql, Writer, scope};
 
-/// The text of a query, and what is bound in it.
 pub(super) fn sql(select: &SqlSelect<'_>, dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
     writer.select(select);

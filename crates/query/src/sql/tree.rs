@@ -29,7 +29,6 @@ pub(super) enum ExistsForm {
     KeyIn,
 }
 
-/// One `SELECT`.
 #[derive(Debug)]
 pub(super) struct SqlSelect<'p> {
     pub(super) distinct: bool,
@@ -60,7 +59,6 @@ impl<'p> SqlSelect<'p> {
     }
 }
 
-/// The columns of a `SELECT`.
 #[derive(Debug)]
 pub(super) struct SelectList<'p> {
     /// Text before the list: `k.n`, `count(*)`.
@@ -245,7 +243,6 @@ pub(super) enum Operand<'p> {
     Key(usize, &'p Field),
 }
 
-/// A condition on rows.
 #[derive(Debug)]
 pub(super) enum Condition<'p> {
     /// A predicate without a connector or a relation filter.
@@ -257,7 +254,6 @@ pub(super) enum Condition<'p> {
     In(Box<KeyIn<'p>>),
 }
 
-/// An `ORDER BY`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OrderBy<'p> {
     /// What comes before the sort keys.

@@ -99,7 +99,7 @@ fn operations(resource: &Resource, viewer: &Viewer) -> Vec<DescribedOperation> {
 fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {
     let field = &resource.fields[id];
     let usable = viewer.sees_unmasked(field);
-    let mask = field.mask.as_ref().filter(|_| !usable).map(|(mask, _)| mask.name());
+    let mask = field.mask.as_ref().filter(|_| !usable).map(|(mask, _)| mask.as_str());
     let values = match field.kind.scalar() {
         Scalar::Enum(values) => Some(values.iter().map(|value| &**value).collect()),
         _ => None,

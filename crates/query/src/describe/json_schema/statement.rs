@@ -1,16 +1,17 @@
-//! The schema of a statement, its relation nodes and its body.
+//! The schema of a statement, its relation nodes, its `aggregation` and its body.
 
 use crate::catalog::Relation;
 use crate::describe::{relation_comment, resource_comment, statement_field, usable};
 use crate::json::Json;
+use crate::json::build::texts;
 use crate::object;
 use crate::parse::MAX_ENTRIES;
 use crate::types::Type;
 
+use super::value::alias;
 use super::{SchemaBuilder, closed, described, one_of, or_null};
 
 impl SchemaBuilder<'_> {
-    /// All definitions of this resource's statement.
     pub(super) fn statement(&self, entries: &mut Vec<(String, Json)>) {
         let sortable: Vec<String> =
             usable(self.resource).filter(|field| field.kind.is_sortable()).map(|field| field.name.clone()).collect();
@@ -85,6 +86,33 @@ impl SchemaBuilder<'_> {
         closed(properties, &[])
     }
 
+    fn aggregation(&self) -> Json {
+        let all = |_: &Relation| true;
+        let mut counted = vec!["*".to_owned()];
+        counted.extend(self.paths(|_| true, all));
+        let of_functions: [(&[&str], Vec<String>); 3] = [
+            (&["count"], counted),
+            (&["sum", "avg"], self.paths(Type::is_number, all)),
+            (&["min", "max"], self.paths(Type::is_ordered, all)),
+        ];
+        // Many generators fail on a schema that accepts nothing, so functions without a field are left out.
+        let measures: Vec<Json> =
+            of_functions.iter().filter(|(_, fields)| !fields.is_empty()).map(|(functions, fields)| measure(functions, fields)).collect();
+        let max = MAX_ENTRIES as i64;
+        let fields = object! { "type" => "array", "items" => object! { "anyOf" => measures }, "minItems" => 1, "maxItems" => max };
+        let group_by = object! {
+            "type" => "array",
+            "items" => one_of(&self.paths(Type::is_sortable, all)),
+            "uniqueItems" => true,
+            "maxItems" => max,
+        };
+        let properties = vec![
+            ("fields".to_owned(), described(fields, "The measures")),
+            ("groupBy".to_owned(), described(group_by, "Fields, or `relation.field`; without it there is one row")),
+        ];
+        described(Json::Object(closed(properties, &["fields"])), "Measures of groups; `order` then takes entries of groupBy")
+    }
+
     fn top(&self) -> Json {
         let mut entries = self.keys(or_null(self.own("Aggregation")));
         // Groups have no relations to load.
@@ -124,4 +152,10 @@ fn filled() -> Json {
 fn required(properties: Vec<(String, Json)>) -> Json {
     let keys: Vec<Json> = properties.iter().map(|(key, _)| Json::from(key.as_str())).collect();
     object! { "type" => "object", "required" => keys, "properties" => properties }
+}
+
+fn measure(functions: &[&str], fields: &[String]) -> Json {
+    let properties =
+        vec![("fn".to_owned(), object! { "enum" => texts(functions) }), ("field".to_owned(), one_of(fields)), ("as".to_owned(), alias())];
+    Json::Object(closed(properties, &["fn", "field"]))
 }

@@ -160,7 +160,6 @@ fn one_or_list(value: &Json, list: Json) -> Json {
     object! { "anyOf" => [value.clone(), object! { "type" => "null" }, list] }
 }
 
-/// An alias of a measure.
 pub(super) fn alias() -> Json {
     object! {
         "type" => "string",
@@ -186,7 +185,6 @@ impl SchemaBuilder<'_> {
         }
     }
 
-    /// The operators of a field.
     pub(super) fn operators(&self, id: FieldId) -> Json {
         let kind = &self.resource.fields[id].kind;
         match kind.scalar() {

@@ -87,15 +87,14 @@ fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
     writer.bind(kind, many, Source::Value(value));
     if let Native::Enum(name, _) = &field.native {
         writer.raw("::");
-        writer.table_name(name.table_name());
+        writer.table_name(&name.0);
         if many == Many::List {
             writer.raw("[]");
         }
     }
 }
 
-/// Whether equal strings are equal by the column's own type too, which an index serves: `(equal by type AND equal)` is true, false or
-/// unknown exactly as `equal` is.
+/// Whether equal strings are equal by the column's own type too, which an index serves: `(equal by type AND equal)` means `equal`.
 fn has_index_equality(field: &Field) -> bool {
     matches!(field.native, Native::Padded | Native::Caseless(_))
 }
@@ -104,7 +103,7 @@ fn has_index_equality(field: &Field) -> bool {
 fn own_type(writer: &mut Writer, field: &Field) {
     writer.raw("::");
     match &field.native {
-        Native::Caseless(name) => writer.table_name(name.table_name()),
+        Native::Caseless(name) => writer.table_name(&name.0),
         _ => writer.raw("bpchar"),
     }
 }

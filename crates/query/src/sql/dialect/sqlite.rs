@@ -1,5 +1,4 @@
-//! SQLite: the same meanings by our own functions. `peristyle_<type>(x)` gives the value in its standard form, or NULL when the stored
-//! value does not fit the type.
+//! SQLite: our functions `peristyle_<type>(x)` give the value in its standard form, or NULL when it does not fit the type.
 
 mod double;
 
@@ -8,6 +7,7 @@ use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
+pub(super) use self::{fitted as grouped, fitted as grouped_shown, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
 use super::super::{Kind, Many, Source, Writer};
 use super::shared::{among_texts, enum_values, is_float, json_array, scalar_kind, sign};
@@ -61,7 +61,7 @@ fn collation(field: &Field) -> &'static str {
 }
 
 /// The value in its standard form, or NULL, with its collation: exact, but no index serves it.
-fn fitted(writer: &mut Writer, column: Column<'_>) {
+pub(super) fn fitted(writer: &mut Writer, column: Column<'_>) {
     fit(writer, column.field, Operand::Column(column));
     writer.raw(collation(column.field));
 }
@@ -77,8 +77,8 @@ fn stored(writer: &mut Writer, column: Column<'_>) {
     writer.raw(collation(column.field));
 }
 
-/// ` AND` the stored value fits its type.
-fn guard(writer: &mut Writer, column: Column<'_>) {
+/// ` AND` the stored value fits its type: one that does not is NULL, which joins nothing.
+pub(super) fn and_fits(writer: &mut Writer, column: Column<'_>) {
     writer.raw(" AND ");
     fits(writer, column);
 }
@@ -90,7 +90,7 @@ fn guard_equal(writer: &mut Writer, column: Column<'_>) {
             writer.raw(" AND ");
             stored_as(writer, Operand::Column(column), class);
         }
-        None => guard(writer, column),
+        None => and_fits(writer, column),
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
     if comparison == Comparison::Eq {
         guard_equal(writer, column);
     } else {
-        guard(writer, column);
+        and_fits(writer, column);
     }
     writer.raw(")");
 }
@@ -198,7 +198,7 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high
     writer.raw(" AND ");
     bind(writer, column.field, Many::One, high.clone());
     if indexed {
-        guard(writer, column);
+        and_fits(writer, column);
     }
     writer.raw(")");
 }
@@ -270,8 +270,7 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
 }
 
-/// Whether equal values of this type are equal as they are stored, or by their collation: an index serves the join. A float may be stored
-/// as an integer of more digits.
+/// Whether equal values of this type are equal as stored, or by their collation, so that an index serves the join. Floats are not.
 fn joins_as_stored(field: &Field) -> bool {
     (comparable(field) && !is_float(field)) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
 }
@@ -352,16 +351,11 @@ pub(super) fn fitting_pivot_column(writer: &mut Writer, pivot: PivotColumn<'_>) 
     writer.raw(" END");
 }
 
-/// A value that does not fit is NULL, and NULL joins nothing.
-pub(super) fn and_fits(writer: &mut Writer, column: Column<'_>) {
-    guard(writer, column);
-}
-
 /// Of two equal strings of one type both fit or neither. But the integer 3 equals the float 3.0, which does not fit.
 pub(super) fn and_other_fits(writer: &mut Writer, column: Column<'_>, other: &Field) {
     let is_whole = matches!(column.field.kind.scalar(), Scalar::Bool | Scalar::Int | Scalar::BigInt);
     if is_whole || column.field.kind != other.kind {
-        guard(writer, column);
+        and_fits(writer, column);
     }
 }
 
@@ -376,18 +370,6 @@ pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     } else {
         fitted(writer, column);
     }
-}
-
-pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
-    fitted(writer, column);
-}
-
-pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
-    fitted(writer, column);
-}
-
-pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
-    fitted(writer, column);
 }
 
 pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {

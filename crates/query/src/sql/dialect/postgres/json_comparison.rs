@@ -25,8 +25,7 @@ pub(super) fn comparable_json(writer: &mut Writer, json: &dyn Fn(&mut Writer)) {
     writer.raw("::jsonb END");
 }
 
-/// The text of a `json` without escaped characters and whole surrogate pairs: what still looks like an escape is one, and a quote ends a
-/// string.
+/// The text of a `json` without escaped characters and surrogate pairs: what still looks like an escape is one, and a quote ends a string.
 fn without_escapes(writer: &mut Writer, text: &dyn Fn(&mut Writer)) {
     writer.raw("regexp_replace(");
     text(writer);

@@ -7,7 +7,6 @@ use crate::value::Value;
 use super::super::super::{Many, Writer};
 use super::{bind, fitted, sign, stored};
 
-/// The double before a value.
 fn before(value: &Value) -> Value {
     match value {
         Value::Float(number) => Value::Float(number.next_down()),
@@ -15,7 +14,6 @@ fn before(value: &Value) -> Value {
     }
 }
 
-/// The double after a value.
 fn after(value: &Value) -> Value {
     match value {
         Value::Float(number) => Value::Float(number.next_up()),
