@@ -60,7 +60,6 @@ impl Batch {
         self.ends.len()
     }
 
-    /// The size in bytes, relations included.
     pub(crate) fn size(&self) -> usize {
         self.bytes.len() + self.relations.iter().map(|loaded| loaded.batch.size()).sum::<usize>()
     }
@@ -75,7 +74,6 @@ impl Batch {
         })
     }
 
-    /// The buffer for the next row; [`Batch::end_row`] ends it.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -110,14 +108,12 @@ impl Batch {
         self.relations.push(Loaded { member, keys, starts, members, batch });
     }
 
-    /// The rows, to be written in pieces.
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows::of(self)
     }
 }
 
 impl Loaded {
-    /// The rows of this relation that belong to a parent.
     fn members(&self, parent: usize) -> &[u32] {
         match self.keys.number(parent) {
             Some(number) => &self.members[self.starts[number] as usize..self.starts[number + 1] as usize],

@@ -27,28 +27,23 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
-/// One thing to fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Whether it keeps the server from starting.
     pub severity: Severity,
     /// Its line in the manifest, from 1.
     pub line: usize,
-    /// What is wrong and how to fix it, in one line.
     pub message: String,
 }
 
-/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Statements would fail or answer wrongly.
     Error,
-    /// Worth a look.
     Warning,
 }
 
 impl Severity {
-    /// `error` or `warning`.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -64,18 +59,15 @@ impl fmt::Display for Severity {
 }
 
 impl Report {
-    /// The findings that keep the server from starting.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
 
-    /// The findings that do not.
     pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Warning)
     }
 }
 
-/// Compares the manifest with the database.
 pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     let mut checker = Checker { catalog, schema, dialect, findings: Vec::new() };
     checker.locale();

@@ -23,31 +23,23 @@ use crate::{Error, introspect};
 /// Larger pages are streamed.
 const MAX_WHOLE_ROWS: u64 = 1_000;
 
-/// A database.
 #[derive(Clone, Debug)]
 pub enum Database {
-    /// PostgreSQL.
     Postgres(PostgresHandle),
-    /// Embedded SQLite.
     Sqlite(SqliteHandle),
 }
 
-/// A pool of PostgreSQL connections.
 #[derive(Clone, Debug)]
 pub struct PostgresHandle(pub(crate) Postgres);
 
-/// An embedded SQLite database.
 #[derive(Clone, Debug)]
 pub struct SqliteHandle(pub(crate) Sqlite);
 
-/// The answer to a statement.
 #[derive(Debug)]
 pub enum Answer {
-    /// The whole answer.
     Whole(Bytes),
     /// The rows of a whole page, and its numbers ([`Format::Rows`]).
     Page(Bytes, PageNumbers),
-    /// `find` matches no row.
     Nothing,
     /// A stream. After an error it must not look complete.
     Chunks(Chunks),
@@ -87,12 +79,10 @@ impl Database {
         }
     }
 
-    /// The path of a SQLite URL.
     pub fn sqlite_path(url: &str) -> Option<&str> {
         url.strip_prefix("sqlite://").filter(|path| !path.is_empty())
     }
 
-    /// What its pool of connections holds now.
     pub fn pool(&self) -> PoolFigures {
         match self {
             Database::Postgres(handle) => handle.0.pool(),
@@ -100,7 +90,6 @@ impl Database {
         }
     }
 
-    /// Its dialect of SQL.
     pub fn dialect(&self) -> Dialect {
         match self {
             Database::Postgres(_) => Dialect::Postgres,
@@ -108,7 +97,6 @@ impl Database {
         }
     }
 
-    /// Its tables and views.
     pub async fn schema(&self) -> Result<Schema, Error> {
         match self {
             Database::Postgres(handle) => handle.0.schema().await,
@@ -142,7 +130,6 @@ impl Database {
         }
     }
 
-    /// Checks that the database answers.
     pub async fn ping(&self) -> Result<(), Error> {
         match self {
             Database::Postgres(handle) => handle.0.ping().await,
@@ -155,7 +142,6 @@ impl Database {
         query.limit.is_none_or(|limit| limit > MAX_WHOLE_ROWS)
     }
 
-    /// Runs a statement.
     pub async fn run(&self, query: Query, format: Format) -> Result<Answer, Error> {
         if let Database::Postgres(handle) = self
             && let Some(limit) = &handle.0.cost_limit
@@ -235,7 +221,6 @@ impl Database {
         })
     }
 
-    /// Sends a large page in chunks.
     fn in_chunks(&self, frame: Frame, batch: Batch, total: i64) -> Answer {
         let (mut sink, outlet) = channel(frame, self.stream_limits());
         let reporter = sink.reporter();

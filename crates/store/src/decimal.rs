@@ -17,14 +17,12 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// Adds a plain decimal; ignores any other string.
     pub(crate) fn add(&mut self, text: &str) {
         if !small(text).is_some_and(|(units, scale)| self.add_small(units, scale)) {
             self.add_large(text);
         }
     }
 
-    /// Adds a whole number.
     pub(crate) fn add_whole(&mut self, number: i64) {
         if !self.add_small(number.into(), 0) {
             self.add_large(&number.to_string());

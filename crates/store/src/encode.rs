@@ -33,7 +33,6 @@ pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     whole_or_fraction(out, zmij::Buffer::new().format_finite(value));
 }
 
-/// A single in its shortest form; null if it is not finite.
 pub(crate) fn single(out: &mut Vec<u8>, value: f32) {
     if !value.is_finite() {
         return null(out);

@@ -9,16 +9,12 @@ pub enum Error {
     /// A materialized view was never filled. A retry does not help.
     #[error("the table is not ready: {0}")]
     NotReady(String),
-    /// No connection became free in time.
     #[error("no database connection became free in time")]
     Overloaded,
-    /// The statement ran longer than allowed and was cancelled.
     #[error("the statement ran longer than allowed")]
     Timeout,
-    /// The reader disconnected.
     #[error("the reader went away")]
     Gone,
-    /// The reader read nothing for too long.
     #[error("the reader stalled")]
     Stalled,
     /// The stream took longer than `STREAM_TIMEOUT`.
@@ -27,7 +23,6 @@ pub enum Error {
     /// The statement is too expensive by PostgreSQL's estimate.
     #[error("the estimated cost of the statement is {cost:.0}, and at most {max:.0} is allowed")]
     TooExpensive {
-        /// PostgreSQL's estimate.
         cost: f64,
         /// The limit (`QUERY_MAX_COST`).
         max: f64,
@@ -44,7 +39,6 @@ pub enum Error {
     /// A bug, or a record that was changed by hand.
     #[error("{0}")]
     Unexpected(String),
-    /// A setting cannot be used.
     #[error("{0}")]
     Setting(String),
 }

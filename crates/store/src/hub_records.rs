@@ -42,10 +42,8 @@ pub use values::{Bind, Row};
 /// Begins a transaction on PostgreSQL whose commit does not wait for the disk.
 const ASYNC_COMMIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off";
 
-/// A statement with its values.
 pub type BoundStatement<'a> = (&'static str, &'a [Bind<'a>]);
 
-/// The database of the hub's records.
 #[derive(Clone, Debug)]
 pub struct Records(Backend);
 
@@ -71,7 +69,6 @@ enum OpenTransaction {
 }
 
 impl Records {
-    /// The records in this database.
     pub fn of(database: &Database) -> Result<Self, Error> {
         Ok(Records(match database {
             Database::Postgres(handle) => Backend::Postgres(postgres::PostgresWriters::of(&handle.0)?),
@@ -89,7 +86,6 @@ impl Records {
         migrate::is_pending(self).await
     }
 
-    /// Runs one statement in a transaction of its own.
     pub async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         match &self.0 {
             Backend::Postgres(writers) => writers.run(sql, binds).await,
@@ -97,7 +93,6 @@ impl Records {
         }
     }
 
-    /// The SQL dialect.
     pub fn dialect(&self) -> Dialect {
         match &self.0 {
             Backend::Postgres(_) => Dialect::Postgres,
@@ -105,7 +100,6 @@ impl Records {
         }
     }
 
-    /// Begins a transaction.
     pub async fn begin(&self) -> Result<Transaction, Error> {
         Ok(Transaction::of(match &self.0 {
             Backend::Postgres(writers) => OpenTransaction::Postgres(writers.begin().await?),
@@ -147,10 +141,8 @@ impl Records {
 
 /// Runs single statements: on the records, in a transaction of its own, or inside a transaction.
 pub trait Run: Send {
-    /// Runs a statement.
     fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Vec<Row>, Error>> + Send;
 
-    /// The first row of a statement.
     fn row(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Option<Row>, Error>> + Send
     where
         Self: Sized,
@@ -191,7 +183,6 @@ impl Transaction {
         Transaction { open, changes: Changes::default(), lines: Vec::new() }
     }
 
-    /// The SQL dialect.
     pub fn dialect(&self) -> Dialect {
         match &self.open {
             OpenTransaction::Postgres(_) => Dialect::Postgres,
@@ -199,7 +190,6 @@ impl Transaction {
         }
     }
 
-    /// Runs a statement.
     pub async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         match &mut self.open {
             OpenTransaction::Postgres(open) => open.run(sql, binds).await,
@@ -207,7 +197,6 @@ impl Transaction {
         }
     }
 
-    /// Runs a script of several statements.
     async fn script(&mut self, text: &'static str) -> Result<(), Error> {
         match &mut self.open {
             OpenTransaction::Postgres(open) => open.script(text).await,
@@ -232,7 +221,6 @@ impl Transaction {
         Ok(())
     }
 
-    /// Runs the last statement and commits.
     pub async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
         let changes = std::mem::take(&mut self.changes);
         account_changes::store(&mut self, changes).await?;

@@ -33,10 +33,8 @@ const HEADER: &str = "\
 # protects nothing: trim it, and add permissions, masks and constraints, before others can reach the server.
 ";
 
-/// A manifest of a database, with notes for the user.
 #[derive(Clone, Debug)]
 pub struct Introspected {
-    /// The manifest.
     pub text: String,
     /// How many tables and views it declares, pivots included.
     pub tables: usize,

@@ -74,7 +74,6 @@ fn writer_setup(max_timeout: Duration) -> String {
     )
 }
 
-/// A pool of connections.
 #[derive(Clone)]
 pub(crate) struct Postgres {
     pool: managed::Pool<Manager>,
@@ -104,7 +103,6 @@ pub(crate) struct Manager {
     setup: Arc<str>,
 }
 
-/// A connection with its prepared statements.
 pub(crate) struct Connection {
     pub(crate) client: Client,
     statements: LruCache<Arc<str>, PreparedStatement>,
@@ -152,7 +150,6 @@ impl managed::Manager for Manager {
 }
 
 impl Connection {
-    /// The prepared statement, from the cache or new.
     async fn statement(&mut self, sql: &Sql) -> Result<Statement, tokio_postgres::Error> {
         if let Some(prepared) = self.statements.get(sql.text()) {
             return Ok(prepared.statement.clone());
@@ -188,7 +185,6 @@ impl Connection {
 }
 
 impl Postgres {
-    /// What the pool holds now.
     pub(crate) fn pool(&self) -> PoolFigures {
         let status = self.pool.status();
         PoolFigures { in_use: status.size.saturating_sub(status.available), idle: status.available, waiting: status.waiting }
@@ -232,7 +228,6 @@ impl Postgres {
         lease.step(self.timeout, async |connection| crate::schema::read_postgres(&connection.client).await).await
     }
 
-    /// Checks that the database answers.
     pub(crate) async fn ping(&self) -> Result<(), Error> {
         let mut lease = self.lease().await?;
         match lease.step(Duration::from_secs(2), async |connection| connection.client.check_connection().await).await {
@@ -252,7 +247,6 @@ fn pool(manager: Manager, size: usize, pool_timeout: Duration) -> Result<managed
         .map_err(|error| Error::Setting(error.to_string()))
 }
 
-/// Leases a connection of a pool.
 pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error> {
     let status = pool.status();
     let got = if status.available == 0 && status.size < status.max_size {

@@ -11,7 +11,6 @@ use uuid::Uuid;
 
 pub use subscription::Subscription;
 
-/// The largest value that can be stored.
 pub const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// The SHA-256 digest of something that nobody can guess or forge.
@@ -30,7 +29,6 @@ enum Backend {
 /// Why the shared state did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// `REDIS_URL` cannot be used.
     #[error("{0}")]
     Setting(String),
     /// Redis is out of reach, or does not answer in time.
@@ -44,10 +42,8 @@ pub enum StateError {
     TooLarge,
 }
 
-/// A value to store.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// The value.
     pub value: &'a [u8],
     /// Its lifetime.
     pub seconds: u64,
@@ -121,7 +117,6 @@ impl ReplicaState {
         }
     }
 
-    /// Checks that the state can be reached.
     pub async fn ping(&self) -> Result<(), StateError> {
         match &self.0 {
             Backend::Memory(_) => Ok(()),

@@ -11,7 +11,6 @@ pub use sink::Chunks;
 pub(crate) use sink::{Frame, Opening, Sink, StreamLimits, channel};
 pub(crate) use streaming::{Cursor, RowSet, Source, Streaming, load};
 
-/// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// An array, a page or one object, by the operation.
@@ -22,7 +21,6 @@ pub enum Format {
     Rows,
 }
 
-/// The numbers of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageNumbers {
     /// How many rows match.
@@ -43,7 +41,6 @@ pub enum PlanDetail {
 /// Longer statements are not cached as prepared ones: a connection caches many, and clients choose their shapes.
 const MAX_CACHED_BYTES: usize = 16 * 1024;
 
-/// Whether a prepared statement is cached.
 pub(crate) fn is_cached(text: &str) -> bool {
     text.len() <= MAX_CACHED_BYTES
 }

@@ -10,7 +10,6 @@ use query::types::Scalar;
 pub use postgres::read_postgres;
 pub use sqlite::read_sqlite;
 
-/// The tables and views of a database.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
     /// Every table and view, Peristyle's own left out.
@@ -21,7 +20,6 @@ pub struct Schema {
     pub locale: Option<Locale>,
 }
 
-/// The locale of a PostgreSQL database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locale {
     /// `UTF8`, as a rule.
@@ -45,13 +43,11 @@ impl Locale {
     }
 }
 
-/// A table or view.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts of the database that do not depend on each other")]
 pub struct Table {
     /// Its schema; `main` on SQLite.
     pub schema: String,
-    /// Its name.
     pub name: String,
     /// A view or materialized view, whose columns do not say whether they can be NULL.
     pub is_view: bool,
@@ -65,13 +61,11 @@ pub struct Table {
     pub unseen: Option<String>,
     /// SQLite: why it cannot be read, such as a view of a dropped table. Its columns are unknown then.
     pub unreadable: Option<String>,
-    /// The columns, in order.
     pub columns: Vec<Column>,
     /// The columns of the primary key; empty without one.
     pub primary_key: Vec<String>,
     /// Unique constraints and whole unique indexes, the primary key left out.
     pub unique_keys: Vec<Vec<String>>,
-    /// Its foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
     /// SQLite: foreign keys without a target, and why.
     pub broken_keys: Vec<(ForeignKey, String)>,
@@ -79,11 +73,9 @@ pub struct Table {
     pub indexes: Vec<Vec<String>>,
 }
 
-/// A column.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts of the database that do not depend on each other")]
 pub struct Column {
-    /// Its name.
     pub name: String,
     /// PostgreSQL: the name of its type, or of the elements' type, domains resolved. SQLite: the type as declared.
     pub native: String,
@@ -91,7 +83,6 @@ pub struct Column {
     pub native_schema: String,
     /// PostgreSQL: whether the database user may not use the schema of that type.
     pub unnameable: bool,
-    /// Whether it is an array.
     pub array: bool,
     /// Whether it is declared as an array of arrays, which a manifest cannot express.
     pub nested: bool,
@@ -99,7 +90,6 @@ pub struct Column {
     pub domain: bool,
     /// The native enum it or its elements are of.
     pub enumeration: Option<Enumeration>,
-    /// Whether it may hold NULL.
     pub nullable: bool,
     /// Whether the database user may not read it.
     pub forbidden: bool,
@@ -125,22 +115,17 @@ pub struct Collation {
 /// A native enum type of PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enumeration {
-    /// The schema of the type.
     pub schema: String,
-    /// The type's name.
     pub name: String,
     /// Its labels, in order.
     pub labels: Vec<String>,
 }
 
-/// A foreign key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
-    /// The referring columns.
     pub columns: Vec<String>,
     /// The schema of the table referred to.
     pub schema: String,
-    /// The table referred to.
     pub table: String,
     /// Its columns, in the order of the referring ones.
     pub target_columns: Vec<String>,
@@ -180,12 +165,10 @@ impl Schema {
 }
 
 impl Table {
-    /// The column of this name.
     pub fn column(&self, name: &str, dialect: Dialect) -> Option<&Column> {
         self.columns.iter().find(|column| same(&column.name, name, dialect))
     }
 
-    /// The primary key and the unique keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Vec<String>> {
         std::iter::once(&self.primary_key).filter(|key| !key.is_empty()).chain(&self.unique_keys)
     }

@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-/// The settings of a database.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseSettings {
-    /// The size of the connection pool.
     pub pool: usize,
     /// How many more connections are reserved for account lookups and health checks.
     pub reserved: usize,
-    /// How long a statement may run.
     pub timeout: Duration,
     /// Whether PostgreSQL statements are prepared by name.
     pub prepare: Prepare,
@@ -48,7 +45,6 @@ impl Default for DatabaseSettings {
     }
 }
 
-/// Whether PostgreSQL statements are prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prepare {
     /// By name, and cached.
@@ -61,19 +57,14 @@ pub enum Prepare {
 /// process by a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
-    /// Pages are read.
     Off,
-    /// Pages are mapped.
     On,
 }
 
 /// What a pool of connections holds now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolFigures {
-    /// Connections that a request holds.
     pub in_use: usize,
-    /// Open connections that nobody holds.
     pub idle: usize,
-    /// Requests that wait for a connection.
     pub waiting: usize,
 }

@@ -38,7 +38,6 @@ const SAMPLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many steps of SQLite's virtual machine pass between two checks of the interrupt.
 const CHECK_STEPS: i32 = 1_000;
 
-/// A SQLite database.
 #[derive(Clone, Debug)]
 pub(crate) struct Sqlite {
     pool: Arc<Pool>,
@@ -63,7 +62,6 @@ struct Pool {
 }
 
 impl Pool {
-    /// An idle connection, or a new one.
     fn take(&self) -> Result<Connection, Error> {
         self.location.check_unchanged(self.file)?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -110,7 +108,6 @@ impl Sqlite {
         self.pool.location.check_unchanged(self.pool.file)
     }
 
-    /// A new connection to the same database.
     pub(crate) fn connection(&self) -> Result<Connection, Error> {
         connect(&self.pool.location, &self.pool.session)
     }

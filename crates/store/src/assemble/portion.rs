@@ -8,18 +8,14 @@ use super::{Batch, Keys};
 /// The memory of a row beside its bytes: its end, its owner, its position and the keys of its relations.
 const ROW_OVERHEAD: usize = 64;
 
-/// Some rows of a statement, and whether more follow.
 pub(crate) struct Portion {
     pub(crate) batch: Batch,
     pub(crate) after: After,
 }
 
-/// What follows the rows of a portion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// These were the last rows.
     Nothing,
-    /// More rows may follow.
     Perhaps,
     /// More rows were read and dropped, since they do not fit.
     Dropped,
@@ -36,7 +32,6 @@ pub(crate) struct Gathering<'b> {
     left: &'b mut usize,
 }
 
-/// The rows of a relation, or their weights.
 pub(crate) enum Gathered {
     /// The number of the parent's key for each row, and the rows.
     Whole(Vec<u32>, Batch),
@@ -44,7 +39,6 @@ pub(crate) enum Gathered {
     TooMuch(Vec<usize>),
 }
 
-/// Whether a row was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Yes,
@@ -88,7 +82,6 @@ impl<'b> Gathering<'b> {
         self.owners = Vec::new();
     }
 
-    /// The result, with the keys of the levels below.
     pub(crate) fn end(mut self, pending: Vec<Keys>) -> Gathered {
         if !self.weights.is_empty() {
             return Gathered::TooMuch(self.weights);

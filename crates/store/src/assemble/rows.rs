@@ -21,7 +21,6 @@ enum Step<'b> {
     List(&'b Batch, &'b [u32], bool),
 }
 
-/// A partly written row.
 #[derive(Clone, Copy, Debug)]
 struct Row<'b> {
     batch: &'b Batch,
@@ -30,12 +29,9 @@ struct Row<'b> {
     written: usize,
 }
 
-/// Why writing stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// The row is complete.
     Row,
-    /// There are enough bytes.
     Enough,
 }
 
@@ -50,7 +46,6 @@ impl Rows<'_> {
         more
     }
 
-    /// Whether a row is not complete.
     pub(crate) fn is_open(&self) -> bool {
         !self.steps.is_empty()
     }
@@ -134,7 +129,6 @@ impl<'b> Row<'b> {
 }
 
 impl Loaded {
-    /// Writes a few rows without relations.
     fn leaves(&self, members: &[u32], out: &mut Vec<u8>) {
         let leaf = |row: u32, out: &mut Vec<u8>| {
             out.extend_from_slice(self.batch.row(row as usize));

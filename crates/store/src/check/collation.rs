@@ -5,7 +5,6 @@ use query::sql::Dialect;
 
 use crate::schema::{Collation, Schema};
 
-/// The fields to cast.
 pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, FieldId)> {
     let mut found = Vec::new();
     for (id, resource) in catalog.resources().iter().enumerate() {

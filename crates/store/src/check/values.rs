@@ -11,7 +11,6 @@ use crate::sqlite::{check_collations, encoding_of, readable, sample_rows};
 
 use super::{Finding, Severity};
 
-/// A table of the manifest with its fields.
 pub(crate) struct DeclaredTable {
     resource: String,
     line: usize,

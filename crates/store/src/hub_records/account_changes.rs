@@ -16,7 +16,6 @@ use super::{Bind, Row, Run, Transaction, unexpected};
 /// A transaction with more changes than this announces a change of everybody: a role with a hundred thousand holders is one row.
 const MAX_NAMED: usize = 32;
 
-/// The changes of one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Changes(Vec<(ChangeKind, Subject)>);
 
@@ -25,7 +24,6 @@ pub(crate) struct Changes(Vec<(ChangeKind, Subject)>);
 pub struct FeedRange {
     /// The smallest number in the feed; one more than the newest if the feed is empty.
     pub oldest: i64,
-    /// The largest number so far.
     pub newest: i64,
 }
 
@@ -98,7 +96,6 @@ fn read(row: &Row) -> Result<AccountChange, Error> {
     Ok(AccountChange { sequence: row.number(0)?, happening, subject, at: row.timestamp(1)? })
 }
 
-/// The numbers in the feed.
 pub async fn range(on: impl Run) -> Result<FeedRange, Error> {
     const SQL: &str = "SELECT last, (SELECT coalesce(min(sequence), last + 1) FROM peristyle.account_change) FROM peristyle.change_number";
     let row = on.row(SQL, &[]).await?.ok_or_else(|| unexpected(0, "the counter of changes"))?;

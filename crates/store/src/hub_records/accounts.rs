@@ -23,10 +23,8 @@ macro_rules! account_columns {
 }
 pub(crate) use account_columns;
 
-/// The number of these columns.
 pub(crate) const WIDTH: usize = 14;
 
-/// Reads an account from the columns at this offset.
 pub(crate) fn read(row: &Row, from: usize) -> Result<Account, Error> {
     let Value::Object(meta) = row.json(from + 10)? else { return Err(unexpected(from + 10, "an object")) };
     Ok(Account {
@@ -56,9 +54,7 @@ pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<Account>, Error> {
 /// The account whose name was typed to sign in.
 #[derive(Clone, Debug)]
 pub struct LoginCandidate {
-    /// The account.
     pub account: Account,
-    /// The hash of its password.
     pub hash: Option<PasswordHash>,
     /// When it last signed in from this client address.
     pub last_here: Option<Timestamp>,
@@ -125,13 +121,11 @@ pub async fn login_candidate_at(
     Ok(Some((clients::read(&row, WIDTH + 2)?, known)))
 }
 
-/// The account with this username or email.
 pub async fn by_login(on: impl Run, name: &str) -> Result<Option<Account>, Error> {
     const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.account a WHERE ", named!());
     on.row(SQL, &[Bind::Text(&key_of(name))]).await?.map(|row| read(&row, 0)).transpose()
 }
 
-/// The hash of the password of an account.
 pub async fn credential_of(on: impl Run, account: Uuid) -> Result<Option<PasswordHash>, Error> {
     let row = on.row("SELECT hash FROM peristyle.credential WHERE account_id = $1", &[Bind::Id(account)]).await?;
     row.map_or(Ok(None), |row| credential(&row, 0))
@@ -142,7 +136,6 @@ fn credential(row: &Row, column: usize) -> Result<Option<PasswordHash>, Error> {
     text.map(PasswordHash::parse).transpose().map_err(|_| unexpected(column, "a password hash"))
 }
 
-/// A page of the accounts that are not removed, by code.
 pub async fn list(on: impl Run, limit: i64, offset: i64) -> Result<Vec<Account>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
@@ -176,7 +169,6 @@ pub async fn update(transaction: &mut Transaction, account: &Account, now: Times
     transaction.run(SQL, &binds).await.map(drop)
 }
 
-/// The columns of a row that differ from the fields of the account.
 struct AccountRow {
     email_key: Option<String>,
     username_key: Option<String>,
@@ -192,7 +184,6 @@ impl AccountRow {
         }
     }
 
-    /// The first values of an insert and an update.
     fn binds<'a>(&'a self, account: &'a Account) -> [Bind<'a>; 10] {
         [
             Bind::Id(account.id),
@@ -294,7 +285,6 @@ pub async fn active_administrators(on: impl Run) -> Result<usize, Error> {
     row.map_or(Ok(0), |row| Ok(usize::try_from(row.number(0)?).unwrap_or_default()))
 }
 
-/// The number of accounts that are not removed.
 pub async fn count(on: impl Run) -> Result<i64, Error> {
     let row = on.row("SELECT count(*) FROM peristyle.account WHERE deleted_at IS NULL", &[]).await?;
     row.map_or(Ok(0), |row| row.number(0))

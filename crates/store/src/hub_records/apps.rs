@@ -13,24 +13,18 @@ pub use identity::grant::Admission;
 /// An app: what people sign in to. Several clients may belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct App {
-    /// `id`
     pub id: Uuid,
     /// `code`: a unique readable name.
     pub code: String,
-    /// `name`
     pub name: String,
-    /// `url`
     pub url: Option<String>,
-    /// Who may sign in to it.
     pub access: Access,
 }
 
 /// Who may sign in to an app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Every account.
     Open,
-    /// The accounts on its list.
     Closed,
 }
 
@@ -44,31 +38,26 @@ fn read(row: &Row) -> Result<App, Error> {
     })
 }
 
-/// All apps by code.
 pub async fn list(on: impl Run) -> Result<Vec<App>, Error> {
     on.rows("SELECT id, code, name, url, is_closed FROM peristyle.app ORDER BY code", &[]).await?.iter().map(read).collect()
 }
 
-/// The app with this code.
 pub async fn by_code(on: impl Run, code: &str) -> Result<Option<App>, Error> {
     const SQL: &str = "SELECT id, code, name, url, is_closed FROM peristyle.app WHERE code = $1";
     on.row(SQL, &[Bind::Text(code)]).await?.as_ref().map(read).transpose()
 }
 
-/// The app with this id.
 pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<App>, Error> {
     const SQL: &str = "SELECT id, code, name, url, is_closed FROM peristyle.app WHERE id = $1";
     on.row(SQL, &[Bind::Id(id)]).await?.as_ref().map(read).transpose()
 }
 
-/// Inserts an app.
 pub async fn insert(on: impl Run, app: &App, now: Timestamp) -> Result<(), Error> {
     const SQL: &str =
         "INSERT INTO peristyle.app (id, code, name, url, is_closed, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)";
     save(on, SQL, app, now).await
 }
 
-/// Updates an app.
 pub async fn update(on: impl Run, app: &App, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.app SET code = $2, name = $3, url = $4, is_closed = $5, updated_at = $6 WHERE id = $1";
     save(on, SQL, app, now).await

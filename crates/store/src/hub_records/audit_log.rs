@@ -11,28 +11,20 @@ use crate::hub_records::{Bind, Row, Run, unexpected};
 /// The time of an audit event, and the client address if it came over the network.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditContext<'a> {
-    /// The time.
     pub now: Timestamp,
-    /// The client address.
     pub address: Option<&'a str>,
 }
 
-/// A stored audit event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedEvent {
     /// Its number: later events have larger ones, but a number may become visible after a larger one did.
     pub sequence: i64,
-    /// The time.
     pub at: Timestamp,
-    /// Its stable name.
     pub name: String,
-    /// The client address.
     pub address: Option<String>,
-    /// Its data.
     pub data: Map<String, Value>,
 }
 
-/// The columns of an audit event.
 pub(crate) struct AuditColumns {
     pub(crate) data: String,
     pub(crate) account: Option<Uuid>,
@@ -71,7 +63,6 @@ pub async fn append_repeats(on: impl Run, event: &AuditEvent, times: u64, contex
     on.rows(INSERT, &binds(event, &AuditColumns::with(data), context)).await.map(drop)
 }
 
-/// The line for the log of the process.
 pub(crate) fn line(event: &AuditEvent, columns: &AuditColumns, context: AuditContext<'_>) -> AuditLine {
     AuditLine { event: event.name(), address: context.address.map(str::to_owned), data: columns.data.clone() }
 }
@@ -105,7 +96,6 @@ fn read(row: &Row) -> Result<LoggedEvent, Error> {
     })
 }
 
-/// The newest events, the newest last.
 pub async fn newest(on: impl Run, limit: i64) -> Result<Vec<LoggedEvent>, Error> {
     const SQL: &str = "SELECT sequence, at, kind, address, detail FROM peristyle.event ORDER BY sequence DESC LIMIT $1";
     let mut events: Vec<LoggedEvent> = on.rows(SQL, &[Bind::Number(limit)]).await?.iter().map(read).collect::<Result<_, _>>()?;
@@ -124,7 +114,6 @@ pub async fn after(on: impl Run, sequence: i64, limit: i64) -> Result<Vec<Logged
 pub struct AuditLine {
     event: &'static str,
     address: Option<String>,
-    /// Its data as JSON.
     data: String,
 }
 

@@ -17,19 +17,14 @@ use crate::hub_records::rights;
 use crate::hub_records::token_families::{self, FamilyStart, granted};
 use crate::hub_records::{Bind, Records, Row, Run, unexpected};
 
-/// The rows that a request with a code names.
 #[derive(Clone, Debug)]
 pub struct CodeLookup {
-    /// The client.
     pub client: Client,
-    /// The code, if it exists, and its account.
     pub code: Option<(CodeRecord, Account)>,
 }
 
-/// The result of a redemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redeemed {
-    /// The code is redeemed.
     Done,
     /// Another request was faster, or the browser signed in again: look the code up and decide again.
     Late,

@@ -8,7 +8,6 @@ use crate::Error;
 
 use super::{Bind, Records, Row, Run, privileges};
 
-/// A step, in the SQL of each database.
 struct Step {
     version: i64,
     name: &'static str,
@@ -50,7 +49,6 @@ fn newest() -> i64 {
     STEPS.iter().map(|step| step.version).max().unwrap_or(0)
 }
 
-/// Whether there are steps to take.
 pub(super) async fn is_pending(records: &Records) -> Result<bool, Error> {
     let taken = taken(records).await?;
     Ok(STEPS.iter().any(|step| !taken.contains(&step.version)))

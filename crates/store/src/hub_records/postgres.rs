@@ -25,7 +25,6 @@ const STALE_TRIES: usize = 32;
 /// The least timeout of a migration script: it may wait for the migration of another replica.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The pool of writing connections, and the timeout of a statement.
 #[derive(Clone)]
 pub(super) struct PostgresWriters {
     pool: Pool<Manager>,
@@ -38,7 +37,6 @@ impl std::fmt::Debug for PostgresWriters {
     }
 }
 
-/// An open transaction with its connection.
 pub(super) struct PostgresTransaction {
     lease: Box<Lease>,
     timeout: Duration,
@@ -68,7 +66,6 @@ impl PostgresWriters {
         }
     }
 
-    /// Begins a transaction.
     pub(super) async fn begin(&self) -> Result<PostgresTransaction, Error> {
         let mut retry = Retry::Once;
         loop {
@@ -177,7 +174,6 @@ impl PostgresTransaction {
         Ok(())
     }
 
-    /// Returns the connection to the pool.
     fn give_back(mut self) {
         self.lease.enter(LeaseState::Idle);
     }
@@ -304,7 +300,6 @@ impl ToSql for Bind<'_> {
     to_sql_checked!();
 }
 
-/// A column of an answer.
 struct Read(StoredValue);
 
 impl<'a> FromSql<'a> for Read {

@@ -17,7 +17,6 @@ const MISSING: &str = "SELECT p.right || ' on table peristyle.' || quote_ident(c
      WHERE c.relnamespace = to_regnamespace('peristyle') AND c.relkind IN ('r', 'p') AND c.relname <> 'migration' \
      AND NOT has_table_privilege(c.oid, p.right) ORDER BY c.relname, p.right LIMIT 1";
 
-/// Fails if a privilege on a table is missing.
 pub(super) async fn check(records: &Records) -> Result<(), Error> {
     match records.row(MISSING, &[]).await? {
         Some(row) => Err(advice(records, &format!("it lacks {}", row.text(0)?)).await),

@@ -11,12 +11,9 @@ use crate::hub_records::audit_log::{self, AuditContext};
 use crate::hub_records::row_lock::lock_account;
 use crate::hub_records::{Bind, Records, Row, Transaction};
 
-/// What a revocation ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revoked {
-    /// Sessions, each with its account.
     pub sessions: Vec<(Uuid, Uuid)>,
-    /// Token families.
     pub families: Vec<Uuid>,
 }
 
@@ -102,7 +99,6 @@ fn announce(transaction: &mut Transaction, revocation: &Revocation, families: &[
     Ok(())
 }
 
-/// Logs each session and each family.
 pub async fn log(transaction: &mut Transaction, revoked: &Revoked, context: AuditContext<'_>) -> Result<(), Error> {
     for (session, account) in &revoked.sessions {
         let event = AuditEvent::SessionEnded { account: *account, session: *session };

@@ -17,9 +17,7 @@ use crate::hub_records::{Bind, Records, Run, Transaction, unexpected};
 /// The accounts whose rights may have changed.
 #[derive(Clone, Copy, Debug)]
 pub enum Concerned<'a> {
-    /// These accounts.
     Accounts(&'a [Uuid]),
-    /// The holders of this role.
     Role(Uuid),
 }
 

@@ -26,25 +26,19 @@ macro_rules! session_columns {
 
 const WIDTH: usize = 6;
 
-/// A session for a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionDetails {
-    /// The session.
     pub session: Session,
     /// The browser, by its `User-Agent`.
     pub device: Option<String>,
-    /// The client address of the sign-in.
     pub address: Option<String>,
     /// When it was used last, to the minute.
     pub last_used_at: Timestamp,
 }
 
-/// Sessions of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionList {
-    /// The first of them.
     pub seen: Vec<SessionDetails>,
-    /// The number of all.
     pub all: i64,
 }
 
@@ -61,7 +55,6 @@ fn read(row: &Row, from: usize) -> Result<Session, Error> {
 /// The session of the browser before it signs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreviousSession {
-    /// None.
     Nothing,
     /// One of the same account: it ends, and its codes and families move to the new one.
     Own(Uuid),
@@ -72,20 +65,14 @@ pub enum PreviousSession {
 /// The proof of a sign-in. It must still hold when the session is stored.
 #[derive(Clone, Copy, Debug)]
 pub enum SignInProof<'a> {
-    /// A password.
     Password(&'a Proof),
-    /// An access token.
     Token(&'a Verified<AccessClaims>),
 }
 
-/// A sign-in.
 #[derive(Clone, Copy, Debug)]
 pub struct SignIn<'a> {
-    /// The new session.
     pub session: &'a Session,
-    /// Its proof.
     pub by: SignInProof<'a>,
-    /// The session that it replaces.
     pub before: PreviousSession,
     /// The browser, by its `User-Agent`.
     pub device: Option<&'a str>,
@@ -186,13 +173,11 @@ pub async fn load(records: &Records, id: Uuid, now: Timestamp) -> Result<Option<
     Ok(Some((session, account)))
 }
 
-/// The session with this id, live or not.
 pub async fn find(on: impl Run, id: Uuid) -> Result<Option<SessionDetails>, Error> {
     const SQL: &str = concat!("SELECT ", session_columns!(), ", s.device, s.address FROM peristyle.session s WHERE s.id = $1");
     on.row(SQL, &[Bind::Id(id)]).await?.as_ref().map(seen).transpose()
 }
 
-/// The account of a live session.
 pub async fn owner(on: impl Run, id: Uuid, now: Timestamp) -> Result<Option<Uuid>, Error> {
     const SQL: &str = "SELECT account_id FROM peristyle.session WHERE id = $1 AND ended_at IS NULL AND expires_at > $2";
     on.row(SQL, &[Bind::Id(id), Bind::timestamp(now)]).await?.map(|row| row.id(0)).transpose()

@@ -33,7 +33,6 @@ impl std::fmt::Debug for SqliteWriter {
     }
 }
 
-/// An open transaction; it owns the writer.
 #[derive(Debug)]
 pub(super) struct SqliteTransaction(Option<OwnedMutexGuard<Connection>>);
 
@@ -46,7 +45,6 @@ impl SqliteWriter {
         Ok(SqliteWriter { connection: Arc::new(Mutex::new(connection)), sqlite: sqlite.clone() })
     }
 
-    /// Waits for the connection.
     async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {
         let turn = tokio::time::timeout(self.sqlite.timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
         self.sqlite.check_unchanged()?;

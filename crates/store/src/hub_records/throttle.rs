@@ -11,7 +11,6 @@ use crate::Error;
 use crate::hub_records::accounts::LoginCandidate;
 use crate::hub_records::{Bind, BoundStatement, Records, Row, Transaction};
 
-/// The key of a counter.
 pub type ThrottleKey = [u8; 32];
 
 /// A familiar address is updated at most once in this time: it expires after half a year.
@@ -26,7 +25,6 @@ pub struct ThrottleKeys {
     origin: Option<Origin>,
 }
 
-/// The account and the client address of a sign-in.
 #[derive(Clone, Debug)]
 struct Origin {
     account: Uuid,
@@ -78,12 +76,9 @@ pub struct Attempt {
     at: Timestamp,
 }
 
-/// An attempt that must wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Delayed {
-    /// The seconds to wait.
     pub seconds: i64,
-    /// The counter that delays it.
     pub counter: ThrottleKey,
     /// How many of its pending attempts would have to succeed for no delay.
     pub successes_wanted: usize,
@@ -96,7 +91,6 @@ macro_rules! counter_columns {
     };
 }
 
-/// Reads the counters.
 pub async fn evidence(records: &Records, keys: &ThrottleKeys) -> Result<Evidence, Error> {
     const SQL: &str = concat!("SELECT ", counter_columns!(), " FROM peristyle.failure WHERE key IN ($1, $2, $3)");
     read(&records.run(SQL, &bound(keys)).await?, keys)
@@ -165,7 +159,6 @@ pub async fn succeeded(records: &Records, keys: &ThrottleKeys, now: Timestamp) -
     records.run_async_commit(&statements).await
 }
 
-/// Records a failure.
 pub async fn failed(records: &Records, keys: &ThrottleKeys, attempt: Attempt) -> Result<(), Error> {
     // An attempt that was pending for too long was counted as a failure already.
     const FAILED: &str = "UPDATE peristyle.failure SET undecided = undecided - 1, \

@@ -29,10 +29,8 @@ macro_rules! family_columns {
 
 const WIDTH: usize = 9;
 
-/// The result of starting a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FamilyStart {
-    /// It started.
     Done,
     /// Its app is closed to the account.
     Refused,
@@ -40,23 +38,16 @@ pub enum FamilyStart {
     Lapsed,
 }
 
-/// The rows that a request with a refresh token names.
 #[derive(Clone, Debug)]
 pub struct TokenLookup {
-    /// The client.
     pub client: Client,
-    /// The token, if it exists.
     pub found: Option<FoundToken>,
 }
 
-/// A refresh token with the rows that it names.
 #[derive(Clone, Debug)]
 pub struct FoundToken {
-    /// The token.
     pub record: RefreshRecord,
-    /// Its family.
     pub family: Family,
-    /// The account of the family.
     pub account: Account,
     /// Whether the app of the client admits the account.
     pub admission: Admission,
@@ -70,10 +61,8 @@ impl FoundToken {
     }
 }
 
-/// The result of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotated {
-    /// The token is rotated.
     Done,
     /// Another request was faster: look the token up and decide again.
     Late,
@@ -93,7 +82,6 @@ fn read(row: &Row, from: usize) -> Result<Family, Error> {
     })
 }
 
-/// Starts a family by the password grant.
 pub async fn begin(records: &Records, grant: &PasswordGrant, client: &Client, context: AuditContext<'_>) -> Result<FamilyStart, Error> {
     let family = &grant.start.family;
     rights::refresh(records, family.account).await?;
@@ -252,15 +240,12 @@ async fn rotate_in_one_statement(records: &Records, rotation: &Rotation, context
 /// A family with the rows that [`identity::grant::status::account`] asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedFamily {
-    /// The family.
     pub family: Family,
-    /// Its account.
     pub account: Account,
     /// Whether its client may change the hub's records.
     pub administers: bool,
 }
 
-/// The family with this id.
 pub async fn load(records: &Records, family: Uuid) -> Result<Option<LoadedFamily>, Error> {
     const SQL: &str = concat!(
         "SELECT ",

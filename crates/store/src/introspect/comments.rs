@@ -48,7 +48,6 @@ fn last_position(table: &Table) -> Option<isize> {
     tables(table).filter_map(last_position).last().or(table.position())
 }
 
-/// The position of the next table.
 fn next_position(table: &Table, after: isize) -> Option<isize> {
     let own = table.position().filter(|position| *position > after && !table.is_implicit());
     tables(table).filter_map(|table| next_position(table, after)).chain(own).min()

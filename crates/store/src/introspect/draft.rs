@@ -15,7 +15,6 @@ use super::through;
 /// An existing manifest and the list in its comments.
 pub(super) type Existing<'c> = (&'c Catalog, Option<OfferedList>);
 
-/// An existing resource and its table.
 type Home<'s, 'c> = (&'s Table, &'c Resource);
 
 /// Drafts every table that can be read, in the order of the schema.

@@ -49,7 +49,6 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     }
 }
 
-/// Adds a field for a column that has none.
 fn fresh(draft: &mut Draft, column: &Column, kind: Type, part: Part, dialect: Dialect) {
     if kind::is_other_time(column) {
         let (native, read_as) = (column.native_name(), kind.name());
@@ -64,7 +63,6 @@ fn fresh(draft: &mut Draft, column: &Column, kind: Type, part: Part, dialect: Di
     draft.fields.push(DraftField { name, column: column.name.clone(), kind, key: part == Part::Key, not_null, stored, is_new: true });
 }
 
-/// Why a column has no field.
 fn unreadable(column: &Column) -> String {
     let reason = match column {
         Column { forbidden: true, .. } => "the database user may not read it",

@@ -9,7 +9,6 @@ use crate::schema::{ForeignKey, Table, same};
 
 use super::naming::{quoted, usual_schema};
 
-/// The first line of the list.
 const HEADING: [&str; 2] = [
     "# What `peristyle introspect` has seen. `--update` adds only what is not listed here, so that what is deleted above",
     "# stays deleted. To be offered something again, delete it from this list too.",
@@ -33,18 +32,15 @@ struct OfferedListLink {
     columns: Vec<String>,
     target: String,
     target_columns: Vec<String>,
-    /// Whether it was left out with a note.
     left_out: bool,
 }
 
-/// Whether an entry was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offered {
     Yes,
     No,
 }
 
-/// Marks entries that were left out.
 const LEFT_OUT: &str = ", left out";
 
 impl OfferedList {
@@ -100,7 +96,6 @@ impl OfferedList {
         columns_of(&self.tables, table, dialect).any(|known| same(known, column, dialect))
     }
 
-    /// Whether the list says that the table, or columns of it, were left out.
     pub(super) fn has_left_out(&self, table: &Table, dialect: Dialect) -> bool {
         has(&self.left_out, table, dialect)
     }
@@ -113,7 +108,6 @@ impl OfferedList {
         self.link(table, foreign_key, dialect).is_some_and(|link| !link.left_out)
     }
 
-    /// Whether the list says that the foreign key was left out.
     pub(super) fn has_left_out_link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> bool {
         self.link(table, foreign_key, dialect).is_some_and(|link| link.left_out)
     }
@@ -141,7 +135,6 @@ impl OfferedList {
         self.left_out.insert(listed(&table.schema, &table.name, dialect), columns);
     }
 
-    /// Lists a foreign key, which was offered as a relation or could not be.
     pub(super) fn add_link(&mut self, table: &Table, foreign_key: &ForeignKey, offered: Offered, dialect: Dialect) {
         self.links.push(OfferedListLink {
             table: listed(&table.schema, &table.name, dialect),
@@ -233,7 +226,6 @@ fn name(name: &str) -> String {
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }
 }
 
-/// The rest of a line.
 struct Reader<'t>(&'t str);
 
 impl Reader<'_> {

@@ -37,7 +37,6 @@ fn links(known: &mut OfferedList, table: &Table, model: &Model) {
     }
 }
 
-/// Whether the manifest has a resource of the table.
 fn is_drafted(table: &Table, model: &Model) -> bool {
     model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table))
 }

@@ -31,7 +31,6 @@ pub(super) struct Model<'s> {
 }
 
 impl<'s> Model<'s> {
-    /// A model without drafts.
     pub(super) fn empty(schema: &'s Schema, dialect: Dialect, seen: Option<OfferedList>) -> Self {
         Model {
             schema,
@@ -46,27 +45,22 @@ impl<'s> Model<'s> {
         }
     }
 
-    /// Whether the list has the table.
     pub(super) fn has_seen_table(&self, table: &Table) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_table(table, self.dialect))
     }
 
-    /// Whether the list has the column.
     pub(super) fn has_seen_column(&self, table: &Table, column: &str) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_column(table, column, self.dialect))
     }
 
-    /// Whether the list says that the column was left out.
     pub(super) fn has_noted_column(&self, table: &Table, column: &str) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, column, self.dialect))
     }
 
-    /// Whether the list has the foreign key.
     pub(super) fn has_seen_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_link(table, foreign_key, self.dialect))
     }
 
-    /// Whether the list says that the foreign key was left out.
     fn has_noted_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_left_out_link(table, foreign_key, self.dialect))
     }
@@ -123,7 +117,6 @@ fn is_among(links: &[(&Table, &ForeignKey)], table: &Table, foreign_key: &Foreig
     links.iter().any(|(other, link)| std::ptr::eq(*other, table) && *link == foreign_key)
 }
 
-/// A resource, new or existing.
 pub(super) struct Draft<'s> {
     pub(super) table: &'s Table,
     /// The table as the manifest names it.
@@ -135,9 +128,7 @@ pub(super) struct Draft<'s> {
     /// A table that only joins two others.
     pub(super) left_out: bool,
     pub(super) fields: Vec<DraftField>,
-    /// New relations.
     pub(super) relations: Vec<DraftRelation>,
-    /// Existing relations.
     pub(super) known_relations: Vec<KnownRelation>,
     /// Why columns and foreign keys were left out.
     pub(super) notes: Vec<String>,
@@ -162,7 +153,6 @@ pub(super) struct DraftRelation {
     pub(super) through: Option<(String, Vec<(String, String)>)>,
 }
 
-/// An existing relation.
 pub(super) struct KnownRelation {
     pub(super) name: String,
     pub(super) target: String,
@@ -206,7 +196,6 @@ impl<'s> Draft<'s> {
         self.known_relations.iter().find(|known| known.target == target && has_all(known))
     }
 
-    /// Whether the name is taken.
     pub(super) fn is_taken(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
             || self.known_relations.iter().any(|known| known.name == name)

@@ -6,7 +6,6 @@ use query::catalog::{CONNECTORS, OWN_CONTEXTS};
 use query::parse::RESERVED;
 use query::sql::Dialect;
 
-/// Irregular singulars.
 const IRREGULAR: [(&str, &str); 15] = [
     ("people", "person"),
     ("children", "child"),

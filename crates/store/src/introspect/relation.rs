@@ -21,7 +21,6 @@ struct Edge {
     has_twin: bool,
 }
 
-/// Adds the new relations to the drafts.
 pub(super) fn connect(model: &mut Model) {
     let crossings = crossings(model);
     let edges = edges(model);
@@ -112,7 +111,6 @@ fn repeats(names: &[&str]) -> bool {
     names.iter().enumerate().any(|(place, name)| names[..place].contains(name))
 }
 
-/// Adds the relation of the referring side; returns its name.
 fn toward(model: &mut Model, edge: &Edge) -> String {
     let target = &model.resources[edge.to];
     if let Some(known) = model.resources[edge.from].known_relation(&target.full_name(), &edge.pairs) {
@@ -136,7 +134,6 @@ fn toward(model: &mut Model, edge: &Edge) -> String {
     name
 }
 
-/// Adds the relation of the other side.
 fn back(model: &mut Model, edge: &Edge, toward: &str) {
     let source = &model.resources[edge.from];
     let on: Vec<_> = edge.pairs.iter().map(|(own, other)| (other.clone(), own.clone())).collect();
@@ -151,7 +148,6 @@ fn back(model: &mut Model, edge: &Edge, toward: &str) {
     model.resources[edge.to].relations.push(relation);
 }
 
-/// Adds the relation from one side of a pivot to the other.
 fn across(model: &mut Model, crossing: &Crossing) {
     let (target, pivot) = (&model.resources[crossing.to], &model.resources[crossing.pivot]);
     let column = camel(&crossing.column);

@@ -56,7 +56,6 @@ fn reading(column: &Column) -> Option<Reading> {
     column.seen.clone().or_else(|| kind::sqlite(&column.native).map(|scalar| (scalar, kind::stored(column))))
 }
 
-/// Why the rows could not be read.
 fn reason(error: &Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => "that takes too long".to_owned(),

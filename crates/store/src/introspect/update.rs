@@ -11,7 +11,6 @@ use super::known::OfferedList;
 use super::model::Draft;
 use super::{comments, draft, listing, relation, write};
 
-/// An updated manifest.
 #[derive(Clone, Debug)]
 pub struct Update {
     /// The new text; the old one when nothing is new.
@@ -24,13 +23,10 @@ pub struct Update {
     pub tables: usize,
 }
 
-/// Why a manifest was left alone.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
-    /// It has faults.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// It is no TOML to the editor.
     #[error("not TOML: {0}")]
     Toml(#[from] TomlError),
     /// Its layout has no place for the additions.
@@ -88,7 +84,6 @@ fn spelled_as(existing: &str, text: &str) -> String {
     format!("{mark}{text}")
 }
 
-/// Adds fields and relations to an existing resource.
 fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) -> Result<(), UpdateError> {
     let full_name = draft.full_name();
     let fields: Vec<_> =
@@ -124,7 +119,6 @@ fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Opti
     resource.get_mut(part)?.as_table_like_mut()
 }
 
-/// A table below these comments.
 fn after(comments: &str) -> Table {
     let mut table = Table::new();
     if !comments.is_empty() {

@@ -8,7 +8,6 @@ use query::types::Scalar;
 use super::model::{Draft, DraftField, DraftRelation, column_is_implied};
 use super::naming::quoted;
 
-/// A comment line.
 pub(super) fn note(text: &mut String, note: &str) {
     // Writing to a string never fails.
     let _ = writeln!(text, "# {}", note.replace(char::is_control, " "));

@@ -16,7 +16,6 @@ pub(super) struct PgParam<'a> {
     keys: Option<&'a Keys>,
 }
 
-/// The parameters of a prepared statement.
 pub(super) fn params<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeIterator<Item = PgParam<'a>> {
     sql.params().iter().map(move |param| PgParam { param, keys })
 }
@@ -26,13 +25,11 @@ pub(super) fn typed<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeI
     sql.params().iter().map(move |param| (PgParam { param, keys }, kind(param)))
 }
 
-/// The type of a parameter.
 pub(super) fn kind(param: &Param) -> Type {
     let (one, list) = types(param.kind);
     if param.many == Many::One { one } else { list }
 }
 
-/// The type of one value and of a list.
 fn types(kind: Kind) -> (Type, Type) {
     match kind {
         Kind::Bool => (Type::BOOL, Type::BOOL_ARRAY),

@@ -38,7 +38,6 @@ pub(super) struct RawConnection {
     encoding: Option<String>,
 }
 
-/// Where a connection leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Endpoint {
     Network(SocketAddr, String),
@@ -48,7 +47,6 @@ pub(super) enum Endpoint {
 }
 
 impl RawConnection {
-    /// Refuses a database in another encoding than UTF8.
     pub(super) fn check_encoding(&self) -> Result<(), Error> {
         match self.encoding.as_deref() {
             None | Some(ACCEPTED_ENCODING) => Ok(()),

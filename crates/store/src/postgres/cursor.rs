@@ -20,7 +20,6 @@ pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ O
 #[derive(Debug)]
 pub(super) struct NamedCursor {
     depth: u32,
-    /// How many rows were read.
     read: usize,
 }
 

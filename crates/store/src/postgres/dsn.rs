@@ -13,10 +13,8 @@ use crate::Error;
 
 use super::tls::{TlsMode, TlsSettings};
 
-/// PostgreSQL's default port.
 pub(super) const PORT: u16 = 5432;
 
-/// How a parameter is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     /// The driver parses it under the same name.
@@ -219,7 +217,6 @@ fn check_hosts(values: &Values<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Parses the driver's parameters.
 fn driver_config(values: &Values<'_>, quote: Quote) -> Result<Config, Error> {
     let mut text = String::new();
     for (key, value) in values {

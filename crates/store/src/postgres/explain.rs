@@ -71,7 +71,6 @@ pub(crate) async fn analyze(postgres: &Postgres, root: &Level, detail: PlanDetai
     Ok(plans)
 }
 
-/// The first rows of a level.
 async fn sample(connection: &mut Connection, level: &Level, keys: Option<&Keys>, bytes: usize) -> Result<Batch, tokio_postgres::Error> {
     let first = level.sql.first(SAMPLE_ROWS);
     Ok(collect(level, open(connection, &first, keys).await?, &BatchSize::whole(bytes)).await?.batch)
@@ -128,7 +127,6 @@ fn node(plan: &Value, depth: usize, detail: PlanDetail, lines: &mut Vec<String>)
     }
 }
 
-/// The estimates and the measurements of a node.
 fn measured(plan: &Value) -> String {
     let figure = |name: &str| figure(plan, name);
     let expected = format!("  (cost={:.2}..{:.2} rows={})", figure("Startup Cost"), figure("Total Cost"), figure("Plan Rows"));

@@ -23,9 +23,7 @@ pub(crate) struct Lease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeaseState {
     Idle,
-    /// A statement runs.
     Running,
-    /// In a transaction, between two statements.
     InTransaction,
     /// Returning to the pool. If that fails, the connection is closed.
     Returning,
@@ -40,12 +38,10 @@ impl Lease {
         self.state
     }
 
-    /// Sets the state between steps.
     pub(crate) fn enter(&mut self, state: LeaseState) {
         self.state = state;
     }
 
-    /// Whether the connection was closed.
     pub(crate) fn is_gone(&self) -> bool {
         self.connection.is_none()
     }
@@ -75,12 +71,10 @@ impl Lease {
         }
     }
 
-    /// Whether the last page of this statement was full.
     pub(super) fn was_full(&self, sql: &Sql) -> bool {
         self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
     }
 
-    /// Remembers whether a page was full.
     pub(super) fn note_full(&mut self, sql: &Sql, full: bool) {
         if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text())) {
             kept.full = full;

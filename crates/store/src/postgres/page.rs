@@ -43,7 +43,6 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(B
     Ok(Some((batch, total)))
 }
 
-/// The rows, and the total if it was asked together with them.
 async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(Portion, Option<i64>), Error> {
     let (level, whole) = (&query.root, BatchSize::whole(postgres.memory));
     if let Total::Count(total) = &query.total {

@@ -38,7 +38,6 @@ pub(super) enum Pooling {
     Shared,
 }
 
-/// The pooling, detected once.
 #[derive(Debug, Default)]
 pub(super) struct PoolingProbe(OnceCell<Pooling>);
 

@@ -105,12 +105,10 @@ fn owner(row: &Row, owner: Owner, keys: &Keys) -> Result<Option<u32>, tokio_post
     }
 }
 
-/// How many rows there are without limit and offset.
 pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
     lease.step(postgres.timeout, async |connection| count(open(connection, sql, None).await?).await).await
 }
 
-/// The number that a statement for a total returns.
 pub(super) async fn count(stream: RowStream) -> Result<i64, tokio_postgres::Error> {
     let row = pin!(stream).try_next().await?;
     Ok(row.and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0))

@@ -13,15 +13,11 @@ use super::cursor::{NamedCursor, SNAPSHOT};
 use super::rows::{open, related, take_rows, total};
 use super::{FAILED, Lease, LeaseState, Postgres, STALE};
 
-/// The first batch of a stream.
 pub(crate) enum StreamStart {
-    /// All rows, and the total.
     Complete(Batch, i64),
-    /// The first rows, and what is left to read.
     Partial(Batch, Box<OpenStream>),
 }
 
-/// What is left to read after the first batch.
 pub(crate) struct OpenStream {
     lease: Lease,
     cursor: OpenRows,
@@ -80,7 +76,6 @@ pub(super) fn load<'a>(
     Box::pin(async move { run::load(&mut PostgresSnapshot { postgres, lease }, level, batch, left).await })
 }
 
-/// Reads the first batch.
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamStart, Error> {
     match first_batch(postgres, query, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it again: start over.

@@ -54,7 +54,6 @@ impl TlsMode {
     }
 }
 
-/// Verifies the server's certificate as far as `sslmode` asks.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
@@ -64,7 +63,6 @@ struct Verifier {
     mode: TlsMode,
 }
 
-/// The trusted certificate authorities.
 #[derive(Debug)]
 struct Roots {
     store: RootCertStore,

@@ -11,7 +11,6 @@ use crate::encode;
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
-/// The binary form of a column.
 #[derive(Clone, Copy)]
 pub(super) enum Wire {
     Bool,
@@ -102,7 +101,6 @@ impl Wire {
     }
 }
 
-/// An integer of any of the three sizes.
 pub(super) fn whole(raw: &[u8]) -> Option<i64> {
     Some(match raw.len() {
         2 => i64::from(i16::from_be_bytes(raw.try_into().ok()?)),

@@ -31,7 +31,6 @@ impl std::fmt::Debug for Redis {
     }
 }
 
-/// The open connection, or the last failure to connect.
 #[derive(Default)]
 struct ConnectionState {
     open: Option<MultiplexedConnection>,

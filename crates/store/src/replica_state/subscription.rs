@@ -17,7 +17,6 @@ const PING_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delays between attempts to connect; the last one repeats.
 const BACKOFF: [Duration; 4] = [Duration::from_millis(100), Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1)];
 
-/// A subscriber.
 #[derive(Debug)]
 pub struct Subscription(Receiver);
 

@@ -25,7 +25,6 @@ impl BatchSize {
         if many { Self::first(max_bytes) } else { BatchSize { rows: 1, max_rows: 1, max_bytes } }
     }
 
-    /// All rows in one batch.
     pub(crate) fn whole(max_bytes: usize) -> Self {
         BatchSize { rows: usize::MAX, max_rows: usize::MAX, max_bytes }
     }
@@ -44,7 +43,6 @@ impl BatchSize {
         batch.len() > 0 && batch.size() >= self.max_bytes
     }
 
-    /// Adapts to the size of the last batch.
     pub(crate) fn learn(&mut self, rows: usize, bytes: usize, after: After) {
         if after == After::Dropped {
             // The rows differ much in size. Dropping rows costs more than asking for few.

@@ -56,7 +56,6 @@ pub(crate) struct Sink {
     limits: StreamLimits,
 }
 
-/// The timeouts of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamLimits {
     /// How long a reader may read nothing.
@@ -79,7 +78,6 @@ pub struct Chunks {
     state: Reading,
 }
 
-/// The state of a stream, as its reader sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     Open,
@@ -103,13 +101,11 @@ pub(crate) enum Opening {
     Chunks(Chunks),
 }
 
-/// The two ends of a stream.
 pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Outlet) {
     let (sender, receiver) = mpsc::channel(2);
     (Sink { frame, sender, limits }, Outlet(receiver))
 }
 
-/// The reading end, before the first chunk.
 pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
 
 impl Outlet {
@@ -152,12 +148,10 @@ impl Stream for Chunks {
 }
 
 impl Frame {
-    /// The frame of rows whose number is not known yet.
     pub(crate) fn new(operation: Operation, format: Format) -> Self {
         Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, end: End::Numbers, open: Vec::new() }
     }
 
-    /// The frame of rows whose number and total are known.
     pub(crate) fn counted(operation: Operation, format: Format, count: usize, total: i64) -> Self {
         let numbers = format!("{{\"total\":{total},\"count\":{count},\"rows\":[");
         Frame { operation, format, buffer: opening(operation, format, numbers.as_bytes()), rows: 0, end: End::Nothing, open: Vec::new() }
@@ -186,7 +180,6 @@ impl Frame {
         self.format == Format::Lines && self.operation == Operation::List
     }
 
-    /// Writes the comma before a row.
     fn separate(&mut self) {
         let is_line = self.open.is_empty() && self.is_lines();
         let count = self.open.last_mut().unwrap_or(&mut self.rows);
@@ -196,20 +189,17 @@ impl Frame {
         }
     }
 
-    /// Ends the line after a row.
     fn end_line(&mut self) {
         if self.open.is_empty() && self.is_lines() {
             self.buffer.push(b'\n');
         }
     }
 
-    /// The whole answer, if it is small enough.
     pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<(Bytes, PageNumbers)> {
         self.buffer.reserve(batch.written_size().saturating_add(FRAME_BYTES).min(MAX_WHOLE_BYTES));
         self.add(&mut batch.rows(), MAX_WHOLE_BYTES).then(|| self.end(total))
     }
 
-    /// The rest of the answer.
     fn end(mut self, total: i64) -> (Bytes, PageNumbers) {
         match (self.operation, self.format) {
             (Operation::Paginate, Format::Rows) => self.buffer.push(b']'),
@@ -277,12 +267,10 @@ impl Sink {
         self.frame.end_line();
     }
 
-    /// Sends a chunk if it is full.
     pub(crate) async fn flush_full(&mut self) -> Result<(), Error> {
         if self.frame.buffer.len() >= CHUNK_BYTES { self.flush().await } else { Ok(()) }
     }
 
-    /// How many rows were added.
     pub(crate) fn count(&self) -> usize {
         self.frame.rows
     }

@@ -19,7 +19,6 @@ pub(crate) trait Source: Sized {
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error>;
 }
 
-/// An open statement of a source.
 pub(crate) trait Cursor<S> {
     /// The next rows, with the keys of the levels below.
     async fn next(&mut self, source: &mut S, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error>;

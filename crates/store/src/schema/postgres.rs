@@ -76,7 +76,6 @@ const LOCALE: &str = r"
            pg_catalog.current_schemas(false)::text[]
     FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()";
 
-/// Reads the schema of a PostgreSQL database.
 pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     let mut schema = Schema::default();
     let mut places = HashMap::new();

@@ -15,7 +15,6 @@ struct Kind {
     is_view: bool,
 }
 
-/// Reads the schema of a SQLite database.
 pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
     let kinds = kinds(connection)?;
     let mut statement = connection.prepare("SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;

@@ -55,7 +55,6 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
 
 /// A stored value in its standard form.
 enum Fit {
-    /// The value is invalid.
     Unfit,
     /// Already in that form, as nearly all values: no copy is needed.
     Kept,

@@ -13,7 +13,6 @@ pub(super) enum Prepared<'c> {
     Uncached(Box<Statement<'c>>),
 }
 
-/// The prepared statement, from the cache or new.
 pub(super) fn prepared<'c>(connection: &'c Connection, sql: &Sql) -> rusqlite::Result<Prepared<'c>> {
     of_text(connection, sql.text())
 }

@@ -44,7 +44,6 @@ pub(crate) fn check_collations(connection: &Connection, table: &str) -> Result<(
     Ok(())
 }
 
-/// A quoted identifier.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
