@@ -29,7 +29,6 @@ pub(crate) struct Batch {
     weights: Vec<usize>,
 }
 
-/// The rows of one relation for all rows of a batch.
 #[derive(Debug)]
 struct Loaded {
     member: Member,

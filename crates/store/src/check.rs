@@ -20,10 +20,8 @@ use crate::schema::{Schema, Table};
 /// PostgreSQL truncates longer names.
 const MAX_NAME_BYTES: usize = 63;
 
-/// The findings, in the order of the manifest.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Empty if manifest and database agree.
     pub findings: Vec<Finding>,
 }
 
@@ -184,7 +182,6 @@ impl<'c> Checker<'c> {
         self.constraint(resource);
     }
 
-    /// The table of this name; its absence is an error.
     fn table(&mut self, name: &TableName, line: usize, what: &str) -> Option<&'c Table> {
         let mut fits = true;
         for part in name.schema.iter().chain([&name.name]) {

@@ -171,8 +171,7 @@ impl Database {
         })
     }
 
-    /// The database's plan of each level, with the path of relations to it. PostgreSQL runs the first rows of each level, since the level below
-    /// needs their keys.
+    /// The database's plan of each level, by the path of relations. PostgreSQL runs the first rows, whose keys the level below needs.
     pub async fn analyze(&self, query: &Query, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
         match self {
             Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root, detail).await,

@@ -29,7 +29,6 @@ impl Sum {
         }
     }
 
-    /// Adds a small number; returns false if it does not fit.
     fn add_small(&mut self, units: i128, scale: u32) -> bool {
         let scaled = |units: i128, by: u32| 10_i128.checked_pow(by).and_then(|power| units.checked_mul(power));
         let sum = if scale > self.scale {
@@ -57,7 +56,6 @@ impl Sum {
         self.any = true;
     }
 
-    /// The sum as a plain decimal; none if nothing was added.
     pub(crate) fn text(&self) -> Option<String> {
         self.any.then(|| format(&(&self.units + self.small), self.scale))
     }

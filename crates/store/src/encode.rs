@@ -25,7 +25,6 @@ pub(crate) fn integer(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// A double in its shortest form; null if it is not finite.
 pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     if !value.is_finite() {
         return null(out);

@@ -1,9 +1,7 @@
 //! Errors of a database. A client never sees the database's own message; the log does.
 
-/// Why a statement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The database cannot be reached.
     #[error("the database is out of reach: {0}")]
     Unavailable(String),
     /// A materialized view was never filled. A retry does not help.
@@ -17,10 +15,8 @@ pub enum Error {
     Gone,
     #[error("the reader stalled")]
     Stalled,
-    /// The stream took longer than `STREAM_TIMEOUT`.
     #[error("the streamed answer took longer than STREAM_TIMEOUT allows")]
     StreamTimeout,
-    /// The statement is too expensive by PostgreSQL's estimate.
     #[error("the estimated cost of the statement is {cost:.0}, and at most {max:.0} is allowed")]
     TooExpensive {
         cost: f64,

@@ -81,7 +81,6 @@ impl Records {
         migrate::migrate(self).await
     }
 
-    /// Whether [`Records::migrate`] has steps to take.
     pub async fn is_pending(&self) -> Result<bool, Error> {
         migrate::is_pending(self).await
     }
@@ -107,8 +106,7 @@ impl Records {
         }))
     }
 
-    /// Begins a transaction with asynchronous commit and runs its first statement. A crash of the database may lose it shortly after its
-    /// commit, so it is for counters that many requests update at once.
+    /// With asynchronous commit: a crash of the database may lose it, so it is for counters that many requests update at once.
     pub async fn begin_async_commit(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(Transaction, Vec<Row>), Error> {
         let (open, rows) = match &self.0 {
             Backend::Postgres(writers) => {
@@ -124,7 +122,6 @@ impl Records {
         Ok((Transaction::of(open), rows))
     }
 
-    /// Runs statements without answers in one transaction with asynchronous commit.
     pub async fn run_async_commit(&self, statements: &[BoundStatement<'_>]) -> Result<(), Error> {
         match &self.0 {
             Backend::Postgres(writers) => writers.together(ASYNC_COMMIT, statements).await,
@@ -209,7 +206,6 @@ impl Transaction {
         self.changes.add(happening, subject);
     }
 
-    /// Commits, after it numbers the account changes.
     pub async fn commit(mut self) -> Result<(), Error> {
         let changes = std::mem::take(&mut self.changes);
         account_changes::store(&mut self, changes).await?;

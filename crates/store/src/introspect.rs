@@ -47,7 +47,6 @@ pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
     introspect(schema, dialect).text
 }
 
-/// The same, with notes for the user.
 pub fn introspect(schema: &Schema, dialect: Dialect) -> Introspected {
     let mut model = draft::draft(schema, dialect, None);
     relation::connect(&mut model);

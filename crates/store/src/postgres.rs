@@ -52,20 +52,16 @@ pub(crate) const FAILED: &str = "25P02";
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
 const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
-/// How long a request waits for a free connection.
 const POOL_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a new connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sets up a connection for reading. JIT never pays for a page. Prefetching one block, PostgreSQL's old default, looks up every block of a bitmap
-/// scan twice and gains nothing; other values stay as they are.
+/// JIT never pays for a page. Prefetching one block (PostgreSQL's old default) looks up every block of a bitmap scan twice.
 const READER_SETUP: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
                        SELECT set_config('effective_io_concurrency', '0', false) \
                        WHERE current_setting('effective_io_concurrency', true) = '1'";
 
-/// Sets up a connection for the hub's records. The client side enforces the timeout, as for reading; PostgreSQL's own is for statements that can
-/// no longer be cancelled. Reading has none, since it would count the time of slow readers. `read committed` lets a transaction that waited for
-/// a row see its new version.
+/// `statement_timeout` ends statements that can no longer be cancelled. Reading has none: it would count the time of slow readers.
+/// `read committed` lets a transaction that waited for a row see its new version.
 fn writer_setup(max_timeout: Duration) -> String {
     let limit = (max_timeout + CONNECT_TIMEOUT).as_millis().min(i32::MAX as u128);
     format!(
@@ -84,7 +80,6 @@ pub(crate) struct Postgres {
     pub(crate) stream_timeout: Duration,
     /// How many bytes of related rows are held at once.
     memory: usize,
-    /// Refuses expensive statements.
     pub(crate) cost_limit: Option<Arc<CostLimit>>,
 }
 
@@ -190,7 +185,6 @@ impl Postgres {
         PoolFigures { in_use: status.size.saturating_sub(status.available), idle: status.available, waiting: status.waiting }
     }
 
-    /// Parses the URL and sets up the pool without connecting.
     pub(crate) fn new(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         let (mut config, tls) = dsn::parse(url)?;
         // As in libpq, a Unix socket never uses TLS.

@@ -26,7 +26,6 @@ enum Backend {
     Redis(redis::Redis),
 }
 
-/// Why the shared state did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     #[error("{0}")]
@@ -37,7 +36,6 @@ pub enum StateError {
     /// The store is full, and no owner has more than one value.
     #[error("there is no room for another shared value")]
     Full,
-    /// The value is larger than [`MAX_VALUE_BYTES`].
     #[error("a shared value holds at most {MAX_VALUE_BYTES} bytes")]
     TooLarge,
 }
@@ -54,7 +52,6 @@ pub struct Entry<'a> {
 /// Tells all replicas to drop an entry of their caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Invalidation {
-    /// Everything cached of this account.
     Account(Uuid),
     /// Everything cached of this token family, the `sid` of an access token.
     Family(Uuid),
@@ -62,7 +59,6 @@ pub enum Invalidation {
     Everything,
 }
 
-/// Checks the syntax of a Redis URL without connecting.
 pub fn check_redis_url(url: &str) -> Result<(), StateError> {
     redis::Redis::open(url).map(|_| ())
 }
@@ -109,7 +105,6 @@ impl ReplicaState {
         }
     }
 
-    /// The counter's value in this window.
     pub async fn counted(&self, kind: &'static str, key: &StateKey) -> Result<u64, StateError> {
         match &self.0 {
             Backend::Memory(memory) => Ok(memory.counted(kind, key)),
@@ -133,7 +128,6 @@ impl ReplicaState {
         Ok(())
     }
 
-    /// Subscribes to the invalidations published from now on.
     pub fn subscribe(&self) -> Subscription {
         match &self.0 {
             Backend::Memory(memory) => Subscription::memory(memory.subscribe()),

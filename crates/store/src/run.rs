@@ -15,7 +15,6 @@ pub(crate) use streaming::{Cursor, RowSet, Source, Streaming, load};
 pub enum Format {
     /// An array, a page or one object, by the operation.
     Json,
-    /// One row a line.
     Lines,
     /// The rows of a page as an array, with its numbers beside them.
     Rows,
@@ -23,9 +22,7 @@ pub enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageNumbers {
-    /// How many rows match.
     pub total: i64,
-    /// How many rows are in this page.
     pub count: i64,
 }
 

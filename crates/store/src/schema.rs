@@ -16,7 +16,6 @@ pub struct Schema {
     pub tables: Vec<Table>,
     /// PostgreSQL's search path, without schemas that do not exist.
     pub search_path: Vec<String>,
-    /// PostgreSQL's locale; none on SQLite.
     pub locale: Option<Locale>,
 }
 
@@ -24,7 +23,6 @@ pub struct Schema {
 pub struct Locale {
     /// `UTF8`, as a rule.
     pub encoding: String,
-    /// `datctype`
     pub ctype: String,
     /// `c` for the C library, `i` for ICU, `b` for PostgreSQL's own.
     pub provider: String,
@@ -62,7 +60,6 @@ pub struct Table {
     /// SQLite: why it cannot be read, such as a view of a dropped table. Its columns are unknown then.
     pub unreadable: Option<String>,
     pub columns: Vec<Column>,
-    /// The columns of the primary key; empty without one.
     pub primary_key: Vec<String>,
     /// Unique constraints and whole unique indexes, the primary key left out.
     pub unique_keys: Vec<Vec<String>>,
@@ -79,7 +76,6 @@ pub struct Column {
     pub name: String,
     /// PostgreSQL: the name of its type, or of the elements' type, domains resolved. SQLite: the type as declared.
     pub native: String,
-    /// PostgreSQL: the schema of that type.
     pub native_schema: String,
     /// PostgreSQL: whether the database user may not use the schema of that type.
     pub unnameable: bool,
@@ -112,19 +108,16 @@ pub struct Collation {
     pub deterministic: bool,
 }
 
-/// A native enum type of PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enumeration {
     pub schema: String,
     pub name: String,
-    /// Its labels, in order.
     pub labels: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
     pub columns: Vec<String>,
-    /// The schema of the table referred to.
     pub schema: String,
     pub table: String,
     /// Its columns, in the order of the referring ones.

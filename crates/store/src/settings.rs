@@ -8,9 +8,7 @@ pub struct DatabaseSettings {
     /// How many more connections are reserved for account lookups and health checks.
     pub reserved: usize,
     pub timeout: Duration,
-    /// Whether PostgreSQL statements are prepared by name.
     pub prepare: Prepare,
-    /// How long the reader of a stream may read nothing.
     pub stall_timeout: Duration,
     /// How long a stream may take in all, including waits for its reader.
     pub stream_timeout: Duration,
@@ -20,7 +18,6 @@ pub struct DatabaseSettings {
     pub abandoned_timeout: Duration,
     /// How many bytes of rows an answer holds at once, and as many again of related rows. The rest is read in portions.
     pub memory: usize,
-    /// Whether SQLite maps its file into memory.
     pub mapping: Mapping,
     /// The page cache of all SQLite connections together, in bytes. A sort uses as much as its connection before it spills to disk.
     pub page_cache: usize,
@@ -53,15 +50,13 @@ pub enum Prepare {
     Off,
 }
 
-/// Whether SQLite maps its file into memory. Large reads then take two thirds of the time, but truncating the file during a read kills the
-/// process by a signal.
+/// Large reads from a mapped file take two thirds of the time, but truncating the file during a read kills the process by a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
     Off,
     On,
 }
 
-/// What a pool of connections holds now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolFigures {
     pub in_use: usize,

@@ -51,7 +51,6 @@ pub(crate) struct Sqlite {
 #[derive(Debug)]
 struct Pool {
     location: Location,
-    /// The file that was opened.
     file: Option<FileId>,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
@@ -82,7 +81,6 @@ impl Sqlite {
         PoolFigures { in_use, idle: idle.lock().unwrap_or_else(PoisonError::into_inner).len(), waiting }
     }
 
-    /// Opens a file, or a database in memory for `:memory:`.
     pub(crate) fn open(path: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         let location = match path {
             "" => return Err(Error::Setting("sqlite:// needs a path, such as sqlite://peristyle.db".to_owned())),
@@ -119,7 +117,6 @@ impl Sqlite {
         }
     }
 
-    /// Runs work with a connection on a blocking thread.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection, &Interrupt) -> Result<T, Error> + Send + 'static,

@@ -14,7 +14,6 @@ const NONE: u32 = u32::MAX;
 /// The distinct keys of a batch's rows.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
-    /// For each row, the number of its key.
     of_row: Vec<u32>,
     /// The numbers, found by what the keys hold.
     found: HashTable<u32>,

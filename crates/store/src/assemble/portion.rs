@@ -1,5 +1,4 @@
-//! Limits the rows in memory. Rows of a statement beyond the limit wait or are dropped; related rows beyond it are only weighed, so that the
-//! caller can load them for fewer parents at once.
+//! Limits the rows in memory. Related rows beyond the limit are only weighed, and the caller loads them for fewer parents at once.
 
 use std::ops::Range;
 
@@ -46,12 +45,10 @@ pub(crate) enum Held {
 }
 
 impl<'b> Gathering<'b> {
-    /// Collects rows for so many keys into the bytes that are left.
     pub(crate) fn new(keys: usize, left: &'b mut usize) -> Self {
         Gathering { batch: Batch::with_capacity(2 * keys), owners: Vec::with_capacity(2 * keys), weights: Vec::new(), keys, left }
     }
 
-    /// The buffer for the next row; [`Gathering::end_row`] ends it.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         self.batch.buffer()
     }
@@ -92,7 +89,6 @@ impl<'b> Gathering<'b> {
 }
 
 impl Batch {
-    /// Whether the relations of these rows do not fit into memory.
     pub(crate) fn is_heavy(&self) -> bool {
         !self.weights.is_empty()
     }

@@ -25,7 +25,6 @@ enum Step<'b> {
 struct Row<'b> {
     batch: &'b Batch,
     index: usize,
-    /// The number of its written relations.
     written: usize,
 }
 

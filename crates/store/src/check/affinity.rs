@@ -3,7 +3,6 @@
 use query::catalog::{Field, Stored};
 use query::types::{Scalar, Type};
 
-/// How SQLite converts stored values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Affinity {
     Integer,

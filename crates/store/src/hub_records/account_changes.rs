@@ -19,7 +19,6 @@ const MAX_NAMED: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct Changes(Vec<(ChangeKind, Subject)>);
 
-/// The numbers of the changes in the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedRange {
     /// The smallest number in the feed; one more than the newest if the feed is empty.
@@ -42,13 +41,11 @@ impl Changes {
         }
     }
 
-    /// Each change, or one for everybody if there are too many.
     fn announced(self) -> Vec<(ChangeKind, Subject)> {
         if self.0.len() <= MAX_NAMED { self.0 } else { vec![(ChangeKind::ClaimsChange, Subject::Everybody)] }
     }
 }
 
-/// FeedRange what a transaction changed and keeps it.
 pub(crate) async fn store(transaction: &mut Transaction, changes: Changes) -> Result<(), Error> {
     const NUMBERED: &str = "UPDATE peristyle.change_number SET last = last + $1 RETURNING last";
     const KEPT: &str =
@@ -109,8 +106,7 @@ pub async fn after(on: impl Run, sequence: i64, limit: i64) -> Result<Vec<Accoun
     on.rows(SQL, &[Bind::Number(sequence), Bind::Number(limit)]).await?.iter().map(read).collect()
 }
 
-/// The clients with grants of these accounts, and of these families: only they may hear of a change. A family is stored as long as any of
-/// its access tokens can be alive.
+/// The clients with grants: only they may hear of a change. A family is stored as long as any of its access tokens can be alive.
 pub async fn clients_of(on: impl Run, accounts: &[Uuid], families: &[Uuid]) -> Result<BTreeMap<Uuid, BTreeSet<ClientId>>, Error> {
     const SQL: &str = "SELECT account_id, client_id FROM peristyle.family WHERE account_id IN (SELECT unnest($1)) \
                        UNION SELECT id, client_id FROM peristyle.family WHERE id IN (SELECT unnest($2))";

@@ -86,7 +86,6 @@ fn read_candidate(row: &Row) -> Result<LoginCandidate, Error> {
     Ok(LoginCandidate { account: read(row, 0)?, hash: credential(row, WIDTH)?, last_here: row.maybe_timestamp(WIDTH + 1)? })
 }
 
-/// The account with this username or email, for a sign-in from this client address.
 pub async fn login_candidate(on: impl Run, name: &str, address: &str) -> Result<Option<LoginCandidate>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
@@ -277,7 +276,6 @@ pub async fn set_tenants(transaction: &mut Transaction, account: Uuid, tenants: 
     transaction.run(ADDED, &[Bind::Id(account), Bind::Ids(tenants)]).await.map(drop)
 }
 
-/// The number of active accounts with the built-in role.
 pub async fn active_administrators(on: impl Run) -> Result<usize, Error> {
     const SQL: &str = "SELECT count(*) FROM peristyle.account a JOIN peristyle.account_role r ON r.account_id = a.id \
                        WHERE r.role_id = $1 AND a.is_active AND a.deleted_at IS NULL";

@@ -21,7 +21,6 @@ pub struct App {
     pub access: Access,
 }
 
-/// Who may sign in to an app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Open,
@@ -80,7 +79,6 @@ pub async fn remove(on: impl Run, id: Uuid) -> Result<(), Error> {
     on.rows("DELETE FROM peristyle.app WHERE id = $1", &[Bind::Id(id)]).await.map(drop)
 }
 
-/// Removes the app with this code if no client belongs to it.
 pub async fn remove_unused(on: impl Run, code: &str) -> Result<(), Error> {
     const SQL: &str =
         "DELETE FROM peristyle.app AS p WHERE p.code = $1 AND NOT EXISTS (SELECT 1 FROM peristyle.client c WHERE c.app_id = p.id)";
@@ -95,13 +93,11 @@ pub async fn admit(on: impl Run, id: Uuid, app: Uuid, account: Uuid, now: Timest
     Ok(!listed.is_empty())
 }
 
-/// The app and the account of a list entry.
 pub async fn listing(on: impl Run, id: Uuid) -> Result<Option<(Uuid, Uuid)>, Error> {
     let row = on.row("SELECT app_id, account_id FROM peristyle.app_account WHERE id = $1", &[Bind::Id(id)]).await?;
     row.map(|row| Ok((row.id(0)?, row.id(1)?))).transpose()
 }
 
-/// Takes an account off the list of an app; whether it was there.
 pub async fn expel(on: impl Run, app: Uuid, account: Uuid) -> Result<bool, Error> {
     const SQL: &str = "DELETE FROM peristyle.app_account WHERE app_id = $1 AND account_id = $2 RETURNING id";
     Ok(!on.rows(SQL, &[Bind::Id(app), Bind::Id(account)]).await?.is_empty())
@@ -113,7 +109,6 @@ pub async fn members(on: impl Run, app: Uuid) -> Result<Vec<(Uuid, Option<Timest
     on.rows(SQL, &[Bind::Id(app)]).await?.iter().map(|row| Ok((row.id(0)?, row.maybe_timestamp(1)?))).collect()
 }
 
-/// Whether an account may sign in to the app of a client.
 pub async fn admission(on: impl Run, client: &Client, account: Uuid) -> Result<Admission, Error> {
     const SQL: &str = "SELECT 1 FROM peristyle.app p LEFT JOIN peristyle.app_account m ON m.app_id = p.id AND m.account_id = $2 \
                        WHERE p.id = $1 AND p.is_closed AND m.id IS NULL";

@@ -103,13 +103,11 @@ pub async fn newest(on: impl Run, limit: i64) -> Result<Vec<LoggedEvent>, Error>
     Ok(events)
 }
 
-/// The events with larger numbers than this, in their order.
 pub async fn after(on: impl Run, sequence: i64, limit: i64) -> Result<Vec<LoggedEvent>, Error> {
     const SQL: &str = "SELECT sequence, at, kind, address, detail FROM peristyle.event WHERE sequence > $1 ORDER BY sequence LIMIT $2";
     on.rows(SQL, &[Bind::Number(sequence), Bind::Number(limit)]).await?.iter().map(read).collect()
 }
 
-/// An audit event for the log of the process.
 #[derive(Debug)]
 pub struct AuditLine {
     event: &'static str,

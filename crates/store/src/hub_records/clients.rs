@@ -64,7 +64,6 @@ pub async fn insert(on: impl Run, client: &Client, now: Timestamp) -> Result<(),
     save(on, SQL, client, now).await
 }
 
-/// Updates a client with its secret.
 pub async fn update(on: impl Run, client: &Client, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.client SET name = $2, secret_hash = $3, previous_secret_hash = $4, previous_secret_until = $5, \
                        redirect = $6, grants = $7, access_token_seconds = $8, refresh_token_seconds = $9, is_active = $10, app_id = $11, \

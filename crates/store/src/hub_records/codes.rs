@@ -97,9 +97,7 @@ fn read(row: &Row, digest: Digest<purpose::Code>) -> Result<CodeRecord, Error> {
     })
 }
 
-/// Redeems a code: of any number of requests, in any number of processes, one gets `Done`.
-///
-/// PostgreSQL does it in one statement, which is faster. When that does nothing, the steps find out why.
+/// Of all requests in all processes one gets `Done`. PostgreSQL needs one statement; if it does nothing, the steps find out why.
 pub async fn redeem(records: &Records, redemption: &Redemption, client: &Client, context: AuditContext<'_>) -> Result<Redeemed, Error> {
     rights::refresh(records, redemption.start.family.account).await?;
     if records.dialect() == Dialect::Postgres {
@@ -127,8 +125,7 @@ pub async fn redeem_in_steps(
     client: &Client,
     context: AuditContext<'_>,
 ) -> Result<Redeemed, Error> {
-    // Locks the account first, as a revocation does. The session must be the one that was looked up: the code of a session that moved
-    // must start a family of the new session.
+    // Locks the account first, as a revocation does. The code of a session that moved must start a family of the new session.
     const USED: &str = "UPDATE peristyle.code SET used_by = $2 WHERE hash = $1 AND used_by IS NULL AND session_id = $4 \
                         AND EXISTS (SELECT 1 FROM peristyle.account WHERE id = $3 FOR SHARE) RETURNING account_id";
     let start = &redemption.start;

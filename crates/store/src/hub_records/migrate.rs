@@ -72,7 +72,6 @@ pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Erro
     Ok(names)
 }
 
-/// The steps that were taken; none if the tables do not exist yet.
 async fn taken(records: &Records) -> Result<BTreeSet<i64>, Error> {
     let table = match records.dialect() {
         Dialect::Postgres => "SELECT to_regclass('peristyle.migration') IS NOT NULL",

@@ -40,7 +40,6 @@ impl std::fmt::Debug for PostgresWriters {
 pub(super) struct PostgresTransaction {
     lease: Box<Lease>,
     timeout: Duration,
-    /// Whether a prepared statement is stale because a table changed.
     stale: bool,
 }
 
@@ -94,7 +93,6 @@ impl PostgresWriters {
         }
     }
 
-    /// Runs a whole transaction in one round trip.
     pub(super) async fn together(&self, begin: &'static str, statements: &[BoundStatement<'_>]) -> Result<(), Error> {
         let mut tried = 0;
         loop {
@@ -119,8 +117,7 @@ impl PostgresWriters {
     }
 }
 
-/// Allows one retry after a closed connection, if that is safe. A statement that commits by itself may have run although its answer was
-/// lost: it is retried only if it is a SELECT.
+/// Whether to retry after a closed connection. A statement that commits by itself may have run, so of these only a SELECT is retried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Retry {
     Once,

@@ -5,7 +5,6 @@ use crate::error::Refusal;
 
 use super::{Records, Run};
 
-/// PostgreSQL's SQLSTATE for insufficient privilege.
 pub(super) const DENIED: &str = "42501";
 
 /// The role and the database as quoted identifiers, and whether the schema exists.
@@ -24,7 +23,6 @@ pub(super) async fn check(records: &Records) -> Result<(), Error> {
     }
 }
 
-/// The error of a refused statement, with the GRANT statements.
 pub(super) async fn lacking(records: &Records, refusal: &Refusal) -> Error {
     advice(records, &refusal.to_string()).await
 }

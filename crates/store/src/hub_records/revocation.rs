@@ -41,8 +41,7 @@ pub async fn revoke(
     Ok(revoked)
 }
 
-/// Revokes a family, and the session that it belongs to with all families of that session. The session is read again after each step: a
-/// sign-in in the same browser moves the family to another session while this waits for the row.
+/// Revokes a family and its session. Reads the session again after each step: a sign-in in the same browser moves the family meanwhile.
 pub async fn revoke_session_of(records: &Records, family: Uuid, context: AuditContext<'_>) -> Result<Revoked, Error> {
     const SQL: &str = "SELECT session_id FROM peristyle.family WHERE id = $1 AND session_id IS NOT NULL";
     let mut transaction = records.begin().await?;

@@ -52,7 +52,6 @@ fn read(row: &Row, from: usize) -> Result<Session, Error> {
     })
 }
 
-/// The session of the browser before it signs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreviousSession {
     Nothing,
@@ -78,8 +77,7 @@ pub struct SignIn<'a> {
     pub device: Option<&'a str>,
 }
 
-/// Begins a session, ends or moves the previous one, and logs both. `false` if the account was closed meanwhile, or the proof fails: the
-/// password changed, or the family of the token was revoked.
+/// Begins a session, and ends or moves the previous one. `false` if the account was closed meanwhile or the proof no longer holds.
 pub async fn begin(records: &Records, sign_in: &SignIn<'_>, context: AuditContext<'_>) -> Result<bool, Error> {
     let session = sign_in.session;
     let mut transaction = records.begin().await?;
@@ -139,8 +137,7 @@ async fn is_open(transaction: &mut Transaction, family: Uuid) -> Result<bool, Er
 }
 
 async fn take_over(transaction: &mut Transaction, before: Uuid, after: &Session, context: AuditContext<'_>) -> Result<(), Error> {
-    // In the order of a revocation: this waits for a code that is being redeemed and moves its family with the others. Revoked families
-    // move too: a client with a token of one may still end the session.
+    // In the order of a revocation: waits for a code that is being redeemed. Revoked families move too: a client may end the session.
     const ENDED: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE id = $1 AND account_id = $3 AND ended_at IS NULL RETURNING id";
     const CODES: &str = "UPDATE peristyle.code SET session_id = $2 WHERE session_id = $1 AND used_by IS NULL";
     const FAMILIES: &str = "UPDATE peristyle.family SET session_id = $2 WHERE session_id = $1";
@@ -197,7 +194,6 @@ pub async fn of_account(on: impl Run, account: Uuid, first: Option<Uuid>, limit:
     Ok(SessionList { all, seen: rows.iter().map(seen).collect::<Result<_, _>>()? })
 }
 
-/// The live sessions of all accounts, the one used last first.
 pub async fn list(on: impl Run, limit: i64, now: Timestamp) -> Result<Vec<SessionDetails>, Error> {
     const SQL: &str = concat!(
         "SELECT ",

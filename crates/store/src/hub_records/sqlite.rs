@@ -17,7 +17,6 @@ const SCHEMA: &str = "peristyle.";
 const PREFIX: &str = "peristyle_";
 /// SQLite has one writer at a time and no row locks.
 const ROW_LOCKS: [&str; 4] = [" FOR UPDATE SKIP LOCKED", " FOR UPDATE", " FOR NO KEY UPDATE", " FOR SHARE"];
-/// A bound list as rows.
 const LIST: (&str, &str) = ("SELECT unnest(", "SELECT value FROM json_each(");
 
 /// The writing connection. Tasks of this process wait for it here, other processes in SQLite.
@@ -84,8 +83,7 @@ impl SqliteTransaction {
         Ok(())
     }
 
-    /// Runs work with the connection on a blocking thread, which owns the transaction meanwhile: a caller that is dropped leaves no open
-    /// transaction.
+    /// The blocking thread owns the transaction meanwhile, so a caller that is dropped leaves no open transaction.
     async fn work<T: Send + 'static>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
         let held = SqliteTransaction(self.0.take());
         let (held, result) = blocking(move || {
@@ -152,7 +150,6 @@ fn cell(value: ValueRef<'_>) -> StoredValue {
     }
 }
 
-/// The values as SQLite stores them.
 fn owned(binds: &[Bind<'_>]) -> Vec<Value> {
     binds.iter().map(stored).collect()
 }

@@ -28,7 +28,6 @@ pub async fn account_names(on: impl Run, ids: &[Uuid]) -> Result<BTreeMap<Uuid, 
     on.rows(SQL, &[Bind::Ids(ids)]).await?.iter().map(|row| Ok((row.id(0)?, row.text(1)?.to_owned()))).collect()
 }
 
-/// The usernames and emails of up to so many accounts.
 pub async fn login_names(on: impl Run, limit: i64) -> Result<Vec<String>, Error> {
     const SQL: &str = "SELECT a.username, a.email FROM peristyle.account a WHERE a.deleted_at IS NULL ORDER BY a.code, a.id LIMIT $1";
     let mut names = Vec::new();
@@ -39,7 +38,6 @@ pub async fn login_names(on: impl Run, limit: i64) -> Result<Vec<String>, Error>
     Ok(names)
 }
 
-/// The time when the password of an account was set, if it has one.
 pub async fn password_set_at(on: impl Run, account: Uuid) -> Result<Option<Timestamp>, Error> {
     let row = on.row("SELECT changed_at FROM peristyle.credential WHERE account_id = $1", &[Bind::Id(account)]).await?;
     row.map(|row| row.timestamp(0)).transpose()

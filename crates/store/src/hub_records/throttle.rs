@@ -1,5 +1,4 @@
-//! The throttle's counters of failed attempts. One transaction judges and counts an attempt, so that a thousand parallel guesses count as a
-//! thousand.
+//! The throttle's counters. One transaction judges and counts an attempt, so that a thousand parallel guesses count as a thousand.
 
 use identity::throttle::{
     Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, ThrottleDecision, judge_client, longest_delay,
@@ -96,7 +95,6 @@ pub async fn evidence(records: &Records, keys: &ThrottleKeys) -> Result<Evidence
     read(&records.run(SQL, &bound(keys)).await?, keys)
 }
 
-/// Judges an attempt and, if it is allowed, counts it as pending.
 pub async fn attempt(records: &Records, keys: &ThrottleKeys, now: Timestamp) -> Result<Result<Attempt, Delayed>, Error> {
     // An allowed attempt uses its admission up.
     const BEGUN: &str = "UPDATE peristyle.failure SET count = CASE key WHEN $1 THEN $4 WHEN $2 THEN $5 ELSE $6 END, \
@@ -142,8 +140,7 @@ pub async fn client_failed(records: &Records, keys: &ThrottleKeys, now: Timestam
     Ok(verdict)
 }
 
-/// Records a success: clears the failures of the name from this address and makes the address familiar. Other failures and pending attempts
-/// stay.
+/// Clears the failures of the name from this address and makes the address familiar. Other failures and pending attempts stay.
 pub async fn succeeded(records: &Records, keys: &ThrottleKeys, now: Timestamp) -> Result<(), Error> {
     // In locking order, so that no two transactions deadlock. The purge removes empty counters.
     const CLEARED: &str = "DELETE FROM peristyle.failure WHERE key = $1 AND undecided <= 1";

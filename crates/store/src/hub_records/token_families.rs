@@ -49,7 +49,6 @@ pub struct FoundToken {
     pub record: RefreshRecord,
     pub family: Family,
     pub account: Account,
-    /// Whether the app of the client admits the account.
     pub admission: Admission,
 }
 
@@ -177,9 +176,7 @@ pub async fn look_up(records: &Records, client: &str, token: &Digest<purpose::Re
     Ok(Some(TokenLookup { client, found: Some(found) }))
 }
 
-/// Rotates a refresh token to its one successor: of any number of requests, in any number of processes, one gets `Done`.
-///
-/// PostgreSQL does it in one statement, which is faster.
+/// Rotates a refresh token to its one successor: of all requests in all processes one gets `Done`. One statement is faster.
 pub async fn rotate(records: &Records, rotation: &Rotation, context: AuditContext<'_>) -> Result<Rotated, Error> {
     match records.dialect() {
         Dialect::Postgres => rotate_in_one_statement(records, rotation, context).await,
@@ -242,7 +239,6 @@ async fn rotate_in_one_statement(records: &Records, rotation: &Rotation, context
 pub struct LoadedFamily {
     pub family: Family,
     pub account: Account,
-    /// Whether its client may change the hub's records.
     pub administers: bool,
 }
 
@@ -260,7 +256,6 @@ pub async fn load(records: &Records, family: Uuid) -> Result<Option<LoadedFamily
     Ok(Some(LoadedFamily { family, account, administers: row.flag(WIDTH + accounts::WIDTH)? }))
 }
 
-/// The family of a refresh token, for revocation and introspection.
 pub async fn of_refresh_token(records: &Records, token: &Digest<purpose::Refresh>) -> Result<Option<Family>, Error> {
     const SQL: &str = concat!(
         "SELECT ",

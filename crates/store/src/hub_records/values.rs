@@ -13,7 +13,6 @@ const MICROS: i64 = 1_000_000;
 /// A value to bind. Its `Debug` shows only the kind: drivers log bound values, and some are hashes.
 #[derive(Clone, Copy)]
 pub enum Bind<'a> {
-    /// NULL of any type.
     Null,
     Flag(bool),
     Number(i64),
@@ -46,7 +45,6 @@ impl std::fmt::Debug for Bind<'_> {
 }
 
 impl<'a> Bind<'a> {
-    /// NULL for `None`.
     pub fn maybe<T>(value: Option<T>, bind: impl FnOnce(T) -> Bind<'a>) -> Self {
         value.map_or(Bind::Null, bind)
     }

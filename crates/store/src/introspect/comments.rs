@@ -31,7 +31,6 @@ fn text(raw: Option<&RawString>) -> String {
     raw.and_then(RawString::as_str).unwrap_or_default().replace("\r\n", "\n")
 }
 
-/// The comments at the start, and the rest.
 fn split(text: &str) -> (String, String) {
     let length = text.split_inclusive('\n').take_while(|line| line.trim_start().starts_with('#')).map(str::len).sum();
     let (comments, rest) = text.split_at(length);

@@ -44,7 +44,6 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<E
     model
 }
 
-/// The through tables of a manifest's relations.
 fn pivots<'s>(catalog: &Catalog, schema: &'s Schema, dialect: Dialect) -> impl Iterator<Item = &'s Table> {
     let relations = catalog.resources().iter().flat_map(|resource| &resource.relations);
     relations.filter_map(move |relation| match &relation.link {
@@ -88,7 +87,6 @@ fn drafted<'s>(
     Some(draft)
 }
 
-/// The table's name in a manifest; none if it cannot be written.
 fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
     if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
         return None;

@@ -10,7 +10,6 @@ use super::kind::{self, offered, stored};
 use super::model::{Draft, DraftField, Model};
 use super::naming::{camel, free};
 
-/// How a column enters a resource.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Key,

@@ -62,7 +62,7 @@ impl OfferedList {
         (rest.concat(), found.then_some(known))
     }
 
-    /// Reads one line; returns false for a line that is no part of the list.
+    /// Reads one line; none if it is no part of the list.
     fn read(&mut self, line: &str, dialect: Dialect) -> Option<()> {
         let mut reader = Reader(line.trim().strip_prefix('#')?.trim_start().strip_prefix("introspected ")?);
         let table = relisted(reader.name()?, dialect);
@@ -125,12 +125,10 @@ impl OfferedList {
         })
     }
 
-    /// Lists a table with the columns that were offered.
     pub(super) fn offer(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
         self.tables.insert(listed(&table.schema, &table.name, dialect), columns);
     }
 
-    /// Lists columns of a table that could not be offered.
     pub(super) fn leave_out(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
         self.left_out.insert(listed(&table.schema, &table.name, dialect), columns);
     }
@@ -267,7 +265,6 @@ impl Reader<'_> {
     }
 }
 
-/// The length of the quoted string at the start.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (place, byte) in text.bytes().enumerate().skip(1) {

@@ -7,7 +7,6 @@ use super::known::{Offered, OfferedList};
 use super::model::Model;
 use super::through::foreign_keys;
 
-/// The list for a manifest that is written from the model.
 pub(super) fn listing(model: &Model) -> OfferedList {
     let mut known = OfferedList::default();
     for table in &model.schema.tables {
@@ -41,7 +40,6 @@ fn is_drafted(table: &Table, model: &Model) -> bool {
     model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table))
 }
 
-/// The columns that were left out with a note.
 fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
     let was_noted = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
     let is_drafted = is_drafted(table, model);

@@ -22,7 +22,6 @@ pub(super) struct Model<'s> {
     pub(super) known_pivots: HashSet<(String, String)>,
     /// Foreign keys that are relations, or that a relation leads through.
     pub(super) linked: Vec<(&'s Table, &'s ForeignKey)>,
-    /// Foreign keys that cannot become relations.
     pub(super) unlinked: Vec<(&'s Table, &'s ForeignKey)>,
     /// Tables without a column that can be read.
     pub(super) unreadable: Vec<&'s Table>,
@@ -65,7 +64,6 @@ impl<'s> Model<'s> {
         self.seen.as_ref().is_some_and(|seen| seen.has_left_out_link(table, foreign_key, self.dialect))
     }
 
-    /// The resource a foreign key leads to.
     pub(super) fn place(&self, foreign_key: &ForeignKey) -> Option<usize> {
         self.resources.iter().position(|draft| draft.table.schema == foreign_key.schema && draft.table.name == foreign_key.table)
     }
@@ -161,7 +159,6 @@ pub(super) struct KnownRelation {
 }
 
 impl<'s> Draft<'s> {
-    /// A new one without fields.
     pub(super) fn empty(table: &'s Table, context: String, name: String, plural: String) -> Self {
         Draft {
             table,
@@ -203,7 +200,6 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// Whether the column follows from the field's name.
 pub(super) fn column_is_implied(field: &DraftField) -> bool {
     snake(&field.name) == field.column
 }

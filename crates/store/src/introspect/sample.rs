@@ -111,7 +111,6 @@ fn timestamps() -> Vec<Reading> {
     [Stored::Standard, Stored::Datetime, Stored::Unix].map(|stored| (Scalar::Timestamp, stored)).into()
 }
 
-/// The type of a column without values, by its default.
 fn unfilled(column: &Column) -> Option<Reading> {
     let default = column.default.to_ascii_uppercase();
     let is_timestamp = kind::sqlite(&column.native) == Some(Scalar::Timestamp);

@@ -34,8 +34,7 @@ pub enum UpdateError {
     Layout(String),
 }
 
-/// Adds resources, fields and relations for tables, columns and foreign keys that neither the manifest nor its list has, and comments for
-/// those that cannot be added. Only the list is rewritten.
+/// Adds what neither the manifest nor its list has, and comments for what cannot be added. Only the list is rewritten.
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
     let (bare, seen) = OfferedList::take(existing, dialect);
@@ -105,7 +104,6 @@ fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) ->
     Ok(())
 }
 
-/// The table `fields` or `relations` of a resource, created if it is missing.
 fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Option<&'d mut dyn TableLike> {
     let is_there = document.get("resource")?.get(&draft.context)?.get(&draft.name)?.get(part).is_some();
     let ending = if is_there { String::new() } else { comments::take_ending(document, &draft.context, &draft.name) };

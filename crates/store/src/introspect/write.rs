@@ -13,7 +13,6 @@ pub(super) fn note(text: &mut String, note: &str) {
     let _ = writeln!(text, "# {}", note.replace(char::is_control, " "));
 }
 
-/// A whole resource, with an empty line before it.
 pub(super) fn resource(text: &mut String, resource: &Draft) {
     let full_name = resource.full_name();
     let _ = writeln!(text, "\n[resource.{full_name}]");

@@ -9,7 +9,6 @@ use crate::assemble::Keys;
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
-/// A parameter of a statement, with the keys that it may stand for.
 #[derive(Debug)]
 pub(super) struct PgParam<'a> {
     param: &'a Param,
@@ -20,7 +19,6 @@ pub(super) fn params<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSize
     sql.params().iter().map(move |param| PgParam { param, keys })
 }
 
-/// The parameters of an unprepared statement, with their types.
 pub(super) fn typed<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeIterator<Item = (PgParam<'a>, Type)> {
     sql.params().iter().map(move |param| (PgParam { param, keys }, kind(param)))
 }
@@ -75,7 +73,6 @@ impl ToSql for PgParam<'_> {
     to_sql_checked!();
 }
 
-/// Writes an array in PostgreSQL's binary form.
 pub(crate) fn array<T>(
     out: &mut BytesMut,
     element: &Type,

@@ -24,7 +24,6 @@ use super::{Manager, Postgres};
 /// The only encoding that holds every string of a client.
 const ACCEPTED_ENCODING: &str = "UTF8";
 
-/// The server and the TLS settings.
 pub(super) struct Connector {
     config: Config,
     tls: MakeRustlsConnect,
@@ -114,7 +113,6 @@ impl Connector {
         Ok(RawConnection { client, endpoint, encoding })
     }
 
-    /// Cancels the statement that runs on the connection of this token.
     pub(super) async fn cancel(&self, endpoint: &Endpoint, token: &CancelToken) -> Result<(), DriverError> {
         match endpoint {
             Endpoint::Local(socket) => {

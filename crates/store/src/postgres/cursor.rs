@@ -1,5 +1,4 @@
-//! Cursors of a snapshot. Where the rows of one fetch exceed the bytes that are held at once, the rest is dropped, and the cursor is opened
-//! again behind the last row that was kept.
+//! Cursors of a snapshot. If the rows of a fetch exceed the memory, the cursor is opened again behind the last row that was kept.
 
 use futures_util::TryStreamExt;
 use tokio_postgres::Row;
@@ -11,8 +10,7 @@ use crate::run::{BatchSize, RowSet};
 use super::rows::collect;
 use super::{Connection, bind};
 
-/// Begins a read-only snapshot. A reopened cursor must meet the same rows in the same order, so scans may not join another scan that is under
-/// way. The reader may take any time between two batches, so PostgreSQL does not limit the idle time.
+/// A reopened cursor must meet the same rows in the same order, so scans are not synchronized. The reader may take any time.
 pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL synchronize_seqscans = off; \
                                    SET LOCAL idle_in_transaction_session_timeout = 0";
 
@@ -36,7 +34,6 @@ impl NamedCursor {
         connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await.map(drop)
     }
 
-    /// The next rows, with the keys of the levels below.
     pub(super) async fn fetch(
         &mut self,
         connection: &mut Connection,

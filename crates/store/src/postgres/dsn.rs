@@ -17,11 +17,9 @@ pub(super) const PORT: u16 = 5432;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// The driver parses it under the same name.
     Driver,
     /// It has no effect: this driver has neither GSSAPI, nor client certificates, nor TLS before 1.2.
     Ignored,
-    /// It is used in this module.
     Here,
 }
 
@@ -100,7 +98,6 @@ impl Quote {
         if parts.credentials.is_some() { Quote::after(parts) } else { Quote::Nothing }
     }
 
-    /// `found "x"`
     fn found(self, value: &str) -> String {
         if self == Quote::Value { format!("found {value:?}") } else { "found something else".to_owned() }
     }

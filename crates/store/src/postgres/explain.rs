@@ -34,7 +34,6 @@ const CONDITIONS: [&str; 12] = [
     "Conflict Filter",
 ];
 
-/// Figures of a node, shown with their values.
 const FIGURES: [&str; 10] = [
     "Sort Method",
     "Sort Space Used",

@@ -10,16 +10,13 @@ use crate::Error;
 
 use super::{CONNECT_TIMEOUT, Connection, Manager};
 
-/// A leased connection. When it is dropped, it returns to the pool once it is idle: an open transaction is rolled back, and a statement that
-/// began a moment ago may end. A statement that takes longer is cancelled, and its connection is closed.
+/// When dropped, it returns to the pool once it is idle: transactions are rolled back, and statements that take long are cancelled.
 pub(crate) struct Lease {
     connection: Option<Object<Manager>>,
     state: LeaseState,
-    /// When the current step began.
     step: Option<Instant>,
 }
 
-/// The state of a connection between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeaseState {
     Idle,

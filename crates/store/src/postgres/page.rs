@@ -62,7 +62,6 @@ async fn alone(postgres: &Postgres, lease: &mut Lease, level: &Level, whole: &Ba
     lease.step(postgres.timeout, async |connection| collect(level, open(connection, &level.sql, None).await?, whole).await).await
 }
 
-/// Page and total in one round trip.
 async fn together(
     connection: &mut Connection,
     level: &Level,

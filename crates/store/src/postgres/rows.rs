@@ -14,7 +14,6 @@ use crate::settings::Prepare;
 use super::encode::{Encoder, column};
 use super::{Connection, Lease, Postgres, STALE, bind};
 
-/// Starts a statement, prepared or not.
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
     if connection.prepare == Prepare::Off || !is_cached(sql.text()) {
         return Box::pin(connection.client.query_typed_raw(sql.text(), bind::typed(sql, keys))).await;
@@ -56,7 +55,6 @@ pub(super) async fn collect(level: &Level, stream: RowStream, size: &BatchSize) 
     Ok(Portion { batch, after })
 }
 
-/// The next rows of a running statement without relations.
 pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
     let mut batch = Batch::with_capacity(0);
     let mut encoder = Encoder::new(&level.outputs);
@@ -68,7 +66,6 @@ pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, siz
     Ok(Portion { batch, after: After::Perhaps })
 }
 
-/// The rows of a relation for these keys, up to the bytes that are left.
 pub(super) async fn related(
     lease: &mut Lease,
     postgres: &Postgres,

@@ -31,7 +31,6 @@ pub(super) enum OpenRows {
     Cursor(NamedCursor),
 }
 
-/// A connection with one snapshot.
 pub(super) struct PostgresSnapshot<'a> {
     pub(super) postgres: &'a Postgres,
     pub(super) lease: &'a mut Lease,
@@ -147,7 +146,6 @@ async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usi
     Ok(total)
 }
 
-/// A connection that runs the statement.
 async fn open_statement(postgres: &Postgres, sql: &Sql) -> Result<(Lease, OpenRows), Error> {
     let mut retried = false;
     loop {
@@ -165,7 +163,6 @@ async fn open_statement(postgres: &Postgres, sql: &Sql) -> Result<(Lease, OpenRo
     }
 }
 
-/// A connection with a cursor in a new snapshot.
 async fn open_cursor(postgres: &Postgres, rows: RowSet<'_>, statements: Statements) -> Result<(Lease, OpenRows), Error> {
     let mut retried = false;
     loop {

@@ -31,8 +31,7 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    /// The binary form of this type for a field; none if the field cannot read it. The check at boot does not suffice: a column may change its
-    /// type while the server runs, and a read replica may differ from the primary.
+    /// None if the field cannot read this type: a column may change its type while the server runs, and a read replica may differ.
     pub(super) fn of(scalar: &Scalar, kind: &Type, show: Show) -> Option<Self> {
         let wire = match scalar {
             Scalar::Bool if *kind == Type::BOOL => Wire::Bool,
@@ -56,7 +55,6 @@ impl Wire {
         Some(wire)
     }
 
-    /// Writes a value; nothing if it has no JSON form.
     #[expect(clippy::inline_always, reason = "called for each value of an answer")]
     #[inline(always)]
     pub(super) fn write(self, out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {

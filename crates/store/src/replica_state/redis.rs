@@ -40,7 +40,6 @@ struct ConnectionState {
 }
 
 impl Redis {
-    /// Parses the URL without connecting.
     pub(super) fn open(url: &str) -> Result<Self, StateError> {
         let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
         if !["redis", "rediss"].contains(&scheme) {
@@ -102,7 +101,6 @@ impl Redis {
         self.ask(&commands).await
     }
 
-    /// A connection that receives what is published.
     pub(super) async fn listen(&self) -> Result<PubSub, StateError> {
         let listening = async {
             let mut connection = self.client.get_async_pubsub().await?;
@@ -113,8 +111,7 @@ impl Redis {
         timeout(2 * TIMEOUT, listening).await.map_err(late)?.map_err(|error| unavailable(&error))
     }
 
-    /// Sends commands, and retries once if the connection was broken. Running a command twice is harmless: a value taken by a lost
-    /// answer is gone either way, and a count that is one too high only refuses sooner.
+    /// Retries once if the connection was broken. That is harmless: a lost value is gone either way, and a count too high refuses sooner.
     async fn ask<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StateError> {
         let (number, mut connection) = self.connection().await?;
         let error = match commands.query_async(&mut connection).await {

@@ -35,8 +35,7 @@ impl Subscription {
         Subscription(Receiver::Redis(Box::new(Listener { redis, connection: None, next_action: Instant::now(), failures: 0 })))
     }
 
-    /// The next invalidation. Every new connection, the first included, begins with [`Invalidation::Everything`], since earlier messages
-    /// were missed. Cancel-safe.
+    /// Cancel-safe. Every new connection begins with [`Invalidation::Everything`], since earlier messages were missed.
     pub async fn next(&mut self) -> Invalidation {
         match &mut self.0 {
             Receiver::Redis(listener) => listener.next().await,

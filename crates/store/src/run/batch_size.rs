@@ -2,8 +2,7 @@
 
 use crate::assemble::{After, Batch};
 
-/// How many rows the next batch has: few at first, so that the first byte is sent soon, then as many as fit the target. A batch never exceeds
-/// the bytes that are held at once; a larger row is a batch of its own.
+/// The rows of the next batch: few at first, so that the first byte is sent soon. A row larger than the limit is a batch of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchSize {
     rows: usize,
@@ -20,7 +19,6 @@ impl BatchSize {
         BatchSize { rows: Self::FIRST_ROWS, max_rows: Self::MAX_ROWS, max_bytes }
     }
 
-    /// The first batch of a relation to one row or to many.
     pub(crate) fn related(many: bool, max_bytes: usize) -> Self {
         if many { Self::first(max_bytes) } else { BatchSize { rows: 1, max_rows: 1, max_bytes } }
     }
@@ -33,12 +31,10 @@ impl BatchSize {
         self.rows
     }
 
-    /// Whether the batch takes no more rows.
     pub(crate) fn is_full(&self, batch: &Batch) -> bool {
         batch.len() >= self.rows || self.is_heavy(batch)
     }
 
-    /// Whether the batch has reached its limit of bytes.
     pub(crate) fn is_heavy(&self, batch: &Batch) -> bool {
         batch.len() > 0 && batch.size() >= self.max_bytes
     }

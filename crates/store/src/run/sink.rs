@@ -15,11 +15,9 @@ use crate::assemble::{Batch, Rows, Written};
 
 use super::{Format, PageNumbers};
 
-/// Chunks have about this size.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Larger answers are sent in chunks.
 const MAX_WHOLE_BYTES: usize = 1024 * 1024;
-/// Room for the frame around the rows.
 const FRAME_BYTES: usize = 1024;
 
 #[derive(Debug)]
@@ -41,14 +39,12 @@ pub(crate) struct Frame {
     open: Vec<usize>,
 }
 
-/// What follows the rows of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Numbers,
     Nothing,
 }
 
-/// The writing end of a stream.
 #[derive(Debug)]
 pub(crate) struct Sink {
     frame: Frame,
@@ -86,7 +82,6 @@ enum Reading {
 }
 
 impl Chunks {
-    /// The numbers of the page, after its last chunk.
     pub fn numbers(&self) -> Option<PageNumbers> {
         match self.state {
             Reading::Done(numbers) => Some(numbers),
@@ -95,7 +90,6 @@ impl Chunks {
     }
 }
 
-/// The first chunk of an answer.
 pub(crate) enum Opening {
     Whole(Bytes, PageNumbers),
     Chunks(Chunks),
@@ -109,7 +103,6 @@ pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Outlet) {
 pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
 
 impl Outlet {
-    /// The chunks of an answer whose first rows are known.
     pub(crate) fn chunks(self) -> Chunks {
         Chunks { first: None, rest: self.0, state: Reading::Open }
     }
@@ -224,7 +217,6 @@ fn opening(operation: Operation, format: Format, page: &[u8]) -> Vec<u8> {
 }
 
 impl Sink {
-    /// Adds a batch's rows, and sends full chunks.
     pub(crate) async fn rows(&mut self, batch: &Batch) -> Result<(), Error> {
         let mut rows = batch.rows();
         // Reserve at once: a buffer that grows doubles, and several are on their way to the reader.
@@ -281,7 +273,6 @@ impl Sink {
         send(&self.sender, Chunk { bytes, end: None }, self.limits).await
     }
 
-    /// Sends the end.
     pub(crate) async fn finish(self, total: i64) -> Result<(), Error> {
         let Sink { frame, sender, limits } = self;
         let (bytes, numbers) = frame.end(total);
@@ -317,7 +308,6 @@ async fn send(sender: &mpsc::Sender<Result<Chunk, Error>>, chunk: Chunk, limits:
 pub(crate) struct FailureReporter(mpsc::Sender<Result<Chunk, Error>>);
 
 impl FailureReporter {
-    /// Resolves when the reader has gone.
     pub(crate) async fn gone(&self) {
         self.0.closed().await;
     }

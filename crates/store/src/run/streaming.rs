@@ -20,7 +20,6 @@ pub(crate) trait Source: Sized {
 }
 
 pub(crate) trait Cursor<S> {
-    /// The next rows, with the keys of the levels below.
     async fn next(&mut self, source: &mut S, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error>;
 }
 
@@ -40,7 +39,6 @@ impl<'q> RowSet<'q> {
     }
 }
 
-/// Writes rows from a source to the sink.
 pub(crate) struct Streaming<'a, S> {
     pub(crate) source: S,
     pub(crate) sink: &'a mut Sink,

@@ -6,7 +6,6 @@ use tokio_postgres::{Client, Error, Row};
 
 use super::{Collation, Column, Enumeration, ForeignKey, Locale, Schema, Table};
 
-/// Readable tables in user schemas.
 const TABLES: &str = r"
     SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind IN ('v', 'm'),
            c.relispartition OR EXISTS (

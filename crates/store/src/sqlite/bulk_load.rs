@@ -45,7 +45,6 @@ impl NewFile {
         Ok(())
     }
 
-    /// Creates the indexes, and commits.
     pub fn finish(self, indexes: &'static str) -> Result<(), Error> {
         self.0.execute_batch(indexes)?;
         self.0.execute_batch("COMMIT; ANALYZE")?;

@@ -57,7 +57,6 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
     Some(())
 }
 
-/// Whether a stored value fits this type.
 pub(crate) fn readable(kind: &Type, kept: Stored, cell: ValueRef<'_>) -> bool {
     let mut out = Vec::new();
     let read = match kind {
@@ -136,7 +135,6 @@ fn elements(out: &mut Vec<u8>, scalar: &Scalar, items: &[Json], fits: &dyn Fn(&s
     out.push(b']');
 }
 
-/// One element; none if it does not fit its type.
 pub(super) fn element(out: &mut Vec<u8>, scalar: &Scalar, item: &Json) -> Option<()> {
     match (scalar, item) {
         (_, Json::Array(items)) if *scalar != Scalar::Json => elements(out, scalar, items, &|_| true),

@@ -132,7 +132,6 @@ fn listed(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     }
 }
 
-/// The distinct wanted elements.
 struct Wanted {
     elements: HashSet<String>,
     /// Includes an element that equals nothing.

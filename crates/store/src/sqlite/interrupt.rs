@@ -26,7 +26,6 @@ impl Interrupt {
         Arc::new(Interrupt { deadline: Mutex::new(Instant::now() + timeout), gone: AtomicBool::new(false) })
     }
 
-    /// Starts the time of the next statement.
     pub(super) fn renew(&self, timeout: Duration) {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + timeout;
     }
@@ -44,7 +43,6 @@ impl Interrupt {
     }
 }
 
-/// Raises the interrupt when the caller drops it.
 pub(super) struct InterruptOnDrop(pub(super) Arc<Interrupt>);
 
 impl Drop for InterruptOnDrop {

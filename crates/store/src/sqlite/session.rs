@@ -78,7 +78,6 @@ impl Temporary {
     }
 }
 
-/// Sorts more rows than fit into memory, which needs a temporary file.
 fn spill() -> rusqlite::Result<()> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch("PRAGMA temp_store = FILE; PRAGMA cache_size = 1;")?;
