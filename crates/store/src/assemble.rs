@@ -49,7 +49,6 @@ pub(crate) struct Member {
 }
 
 impl Batch {
-    /// A batch with capacity for these rows, at least for a usual page.
     pub(crate) fn with_capacity(rows: usize) -> Self {
         let rows = rows.clamp(ROWS_CAPACITY, MAX_ROWS_CAPACITY);
         Batch { bytes: Vec::with_capacity(rows * 128), ends: Vec::with_capacity(rows), ..Batch::default() }

@@ -27,7 +27,6 @@ pub struct Report {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether it keeps the server from starting.
     pub severity: Severity,
     /// Its line in the manifest, from 1.
     pub line: usize,
@@ -134,7 +133,6 @@ impl<'c> Checker<'c> {
         self.findings.push(Finding { severity: Severity::Warning, line, message: message.into() });
     }
 
-    /// Reports the encoding and the ctype once, at the first text field.
     fn locale(&mut self) {
         let Some(locale) = &self.schema.locale else { return };
         let declared = self.catalog.resources().iter().filter(|resource| !resource.is_own());
@@ -202,7 +200,6 @@ impl<'c> Checker<'c> {
         Some(table)
     }
 
-    /// The table's full name in another schema, or similar names.
     fn table_hint(&self, name: &TableName) -> String {
         let plain = name.name.plain();
         let elsewhere: Vec<String> = self

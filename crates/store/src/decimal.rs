@@ -61,7 +61,6 @@ impl Sum {
     }
 }
 
-/// The units and the scale of a short plain decimal.
 fn small(text: &str) -> Option<(i128, u32)> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));

@@ -29,7 +29,6 @@ pub enum Error {
     /// A record names another one that does not exist.
     #[error("it names something that does not exist")]
     Missing,
-    /// The database refused a statement that should have worked.
     #[error("the database refused a statement: {0}")]
     Refused(Refusal),
     /// A bug, or a record that was changed by hand.
@@ -39,7 +38,6 @@ pub enum Error {
     Setting(String),
 }
 
-/// The code and message with which a database refused a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     code: Option<String>,

@@ -18,7 +18,6 @@ pub mod purge;
 pub mod revocation;
 pub mod rights;
 pub mod roles;
-mod row_lock;
 pub mod sessions;
 pub mod signing_keys;
 mod sqlite;
@@ -30,9 +29,10 @@ mod values;
 
 use identity::token::security_event::{ChangeKind, Subject};
 use query::sql::Dialect;
+use uuid::Uuid;
 
 use crate::Error;
-use crate::database::Database;
+use crate::database::{Database, Engine};
 
 use account_changes::Changes;
 pub use audit_log::AuditLine;
@@ -44,17 +44,22 @@ const ASYNC_COMMIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL sync
 
 pub type BoundStatement<'a> = (&'static str, &'a [Bind<'a>]);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Records(Backend);
 
-#[derive(Clone, Debug)]
+impl std::fmt::Debug for Records {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Records")
+    }
+}
+
+#[derive(Clone)]
 enum Backend {
     Postgres(postgres::PostgresWriters),
     Sqlite(sqlite::SqliteWriter),
 }
 
 /// A transaction. Dropped without [`Transaction::commit`], it rolls back.
-#[derive(Debug)]
 pub struct Transaction {
     open: OpenTransaction,
     changes: Changes,
@@ -62,7 +67,12 @@ pub struct Transaction {
     lines: Vec<AuditLine>,
 }
 
-#[derive(Debug)]
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Transaction")
+    }
+}
+
 enum OpenTransaction {
     Postgres(postgres::PostgresTransaction),
     Sqlite(sqlite::SqliteTransaction),
@@ -70,19 +80,10 @@ enum OpenTransaction {
 
 impl Records {
     pub fn of(database: &Database) -> Result<Self, Error> {
-        Ok(Records(match database {
-            Database::Postgres(handle) => Backend::Postgres(postgres::PostgresWriters::of(&handle.0)?),
-            Database::Sqlite(handle) => Backend::Sqlite(sqlite::SqliteWriter::of(&handle.0)?),
+        Ok(Records(match &database.0 {
+            Engine::Postgres(postgres) => Backend::Postgres(postgres::PostgresWriters::of(postgres)?),
+            Engine::Sqlite(sqlite) => Backend::Sqlite(sqlite::SqliteWriter::of(sqlite)?),
         }))
-    }
-
-    /// Migrates the tables to this version; returns the names of the steps taken.
-    pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
-        migrate::migrate(self).await
-    }
-
-    pub async fn is_pending(&self) -> Result<bool, Error> {
-        migrate::is_pending(self).await
     }
 
     pub async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
@@ -206,24 +207,29 @@ impl Transaction {
         self.changes.add(happening, subject);
     }
 
-    pub async fn commit(mut self) -> Result<(), Error> {
-        let changes = std::mem::take(&mut self.changes);
-        account_changes::store(&mut self, changes).await?;
-        match self.open {
-            OpenTransaction::Postgres(open) => open.commit().await?,
-            OpenTransaction::Sqlite(open) => open.commit().await?,
-        }
-        self.lines.into_iter().for_each(AuditLine::write);
-        Ok(())
+    /// Locks the row of an account until the end. Each change that touches more than this row locks it first, so that none deadlocks.
+    pub(crate) async fn lock_account(&mut self, account: Uuid) -> Result<(), Error> {
+        self.run("SELECT id FROM peristyle.account WHERE id = $1 FOR NO KEY UPDATE", &[Bind::Id(account)]).await.map(drop)
     }
 
-    pub async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+    pub async fn commit(self) -> Result<(), Error> {
+        self.end(None).await
+    }
+
+    pub async fn commit_with(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+        self.end(Some((sql, binds))).await
+    }
+
+    async fn end(mut self, last: Option<BoundStatement<'_>>) -> Result<(), Error> {
         let changes = std::mem::take(&mut self.changes);
         account_changes::store(&mut self, changes).await?;
-        match self.open {
-            OpenTransaction::Postgres(open) => open.commit_with(sql, binds).await?,
-            OpenTransaction::Sqlite(mut open) => {
-                open.run(sql, binds).await?;
+        match (self.open, last) {
+            (OpenTransaction::Postgres(open), None) => open.commit().await?,
+            (OpenTransaction::Postgres(open), Some((sql, binds))) => open.commit_with(sql, binds).await?,
+            (OpenTransaction::Sqlite(mut open), last) => {
+                if let Some((sql, binds)) = last {
+                    open.run(sql, binds).await?;
+                }
                 open.commit().await?;
             }
         }

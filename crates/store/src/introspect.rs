@@ -38,7 +38,6 @@ pub struct Introspected {
     pub text: String,
     /// How many tables and views it declares, pivots included.
     pub tables: usize,
-    /// The tables and views that it leaves out, and why.
     pub notes: Vec<String>,
 }
 

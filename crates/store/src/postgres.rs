@@ -47,7 +47,6 @@ const EPOCH_DAYS: i32 = 10_957;
 
 /// The SQLSTATEs of a prepared statement whose tables have changed, or that is gone.
 pub(crate) const STALE: [&str; 2] = ["0A000", "26000"];
-/// The SQLSTATE of a statement in a failed transaction.
 pub(crate) const FAILED: &str = "25P02";
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
@@ -205,7 +204,6 @@ impl Postgres {
         Ok(Postgres { pool, size, pool_timeout, timeout, stall_timeout, stream_timeout, memory, cost_limit })
     }
 
-    /// A second pool, whose connections may write.
     pub(crate) fn writers(&self, max_timeout: Duration) -> Result<managed::Pool<Manager>, Error> {
         let Manager { connector, probe, prepare, abandoned_timeout, .. } = self.pool.manager();
         let (connector, probe, setup) = (connector.clone(), probe.clone(), writer_setup(max_timeout).into());

@@ -30,7 +30,6 @@ enum Backend {
 pub enum StateError {
     #[error("{0}")]
     Setting(String),
-    /// Redis is out of reach, or does not answer in time.
     #[error("Redis is out of reach: {0}")]
     Unavailable(String),
     /// The store is full, and no owner has more than one value.
@@ -43,7 +42,6 @@ pub enum StateError {
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     pub value: &'a [u8],
-    /// Its lifetime.
     pub seconds: u64,
     /// Its owner. When memory is full, the owner with the most values loses the oldest, so a flood evicts only its own values.
     pub owner: Option<StateKey>,
@@ -64,7 +62,6 @@ pub fn check_redis_url(url: &str) -> Result<(), StateError> {
 }
 
 impl ReplicaState {
-    /// State in memory, for a process without replicas.
     pub fn memory() -> Self {
         ReplicaState(Backend::Memory(memory::Memory::new()))
     }
@@ -119,7 +116,6 @@ impl ReplicaState {
         }
     }
 
-    /// Sends an invalidation to every subscriber, this process included.
     pub async fn publish(&self, invalidation: Invalidation) -> Result<(), StateError> {
         match &self.0 {
             Backend::Memory(memory) => memory.publish(invalidation),

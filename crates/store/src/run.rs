@@ -26,7 +26,6 @@ pub struct PageNumbers {
     pub count: i64,
 }
 
-/// How much of the database's plan is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanDetail {
     /// The nodes, the number of rows returned, and the time: no count that includes rows hidden from the caller.
@@ -42,7 +41,6 @@ pub(crate) fn is_cached(text: &str) -> bool {
     text.len() <= MAX_CACHED_BYTES
 }
 
-/// The total of a page, or the statement that counts it.
 pub(crate) enum PageTotal<'q> {
     Known(i64),
     Ask(&'q Sql),

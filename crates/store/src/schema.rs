@@ -82,24 +82,20 @@ pub struct Column {
     pub array: bool,
     /// Whether it is declared as an array of arrays, which a manifest cannot express.
     pub nested: bool,
-    /// Whether the type, or that of the elements, is a domain.
     pub domain: bool,
     /// The native enum it or its elements are of.
     pub enumeration: Option<Enumeration>,
     pub nullable: bool,
     /// Whether the database user may not read it.
     pub forbidden: bool,
-    /// Its collation, if it is not the database's default.
     pub collation: Option<Collation>,
     /// SQLite: whether its type is unknown, as for a computed column of a view.
     pub unknown_type: bool,
-    /// SQLite: its default, as it was written.
     pub default: String,
     /// SQLite: a type that fits all sampled values.
     pub seen: Option<(Scalar, Stored)>,
 }
 
-/// A collation of PostgreSQL that a column was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collation {
     /// Its schema and name.
@@ -171,7 +167,6 @@ impl Table {
         self.keys().any(|key| key.iter().all(|column| columns.iter().any(|other| same(column, other, dialect))))
     }
 
-    /// Whether an index finds rows by these columns.
     pub(crate) fn is_indexed(&self, columns: &[&str], dialect: Dialect) -> bool {
         self.indexes.iter().any(|index| {
             let leading = &index[..index.len().min(columns.len())];
@@ -181,7 +176,6 @@ impl Table {
 }
 
 impl Column {
-    /// The type as a message names it.
     pub(crate) fn native_name(&self) -> String {
         let brackets = match (self.array, self.nested) {
             (_, true) => "[][]",

@@ -6,13 +6,13 @@ mod encode;
 mod functions;
 mod ilike;
 mod interrupt;
-mod location;
 mod prepared;
 mod read;
 mod sample;
 mod session;
 mod stream;
 
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,7 +26,6 @@ use crate::settings::{DatabaseSettings, PoolFigures};
 
 pub(crate) use encode::readable;
 use interrupt::{Interrupt, InterruptOnDrop};
-use location::{FileId, Location};
 pub(crate) use read::{analyze, page};
 pub(crate) use sample::{check_collations, encoding_of, sample_rows};
 use session::Session;
@@ -58,6 +57,36 @@ struct Pool {
     /// An in-memory database lives as long as one connection to it.
     _keeper: Mutex<Connection>,
     session: Session,
+}
+
+#[derive(Clone, Debug)]
+enum Location {
+    File(String),
+    Memory(String),
+}
+
+/// Identifies a file. While a connection has it open, no other file gets its inode number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl Location {
+    fn file_id(&self) -> Result<Option<FileId>, Error> {
+        let Location::File(path) = self else { return Ok(None) };
+        let file =
+            std::fs::metadata(path).map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?;
+        Ok(Some(FileId { device: file.dev(), number: file.ino() }))
+    }
+
+    /// Refuses a file that replaced the one that was opened. Its WAL is found by name, so SQLite could apply the old WAL to the new file.
+    fn check_unchanged(&self, opened: Option<FileId>) -> Result<(), Error> {
+        if self.file_id()? == opened {
+            return Ok(());
+        }
+        Err(Error::Unavailable("the SQLite file was replaced; start the server again to read the new one".to_owned()))
+    }
 }
 
 impl Pool {
@@ -101,7 +130,6 @@ impl Sqlite {
         Ok(Sqlite { pool: Arc::new(pool), timeout, stall_timeout, stream_timeout, memory })
     }
 
-    /// Refuses a file that replaced the one that was opened.
     pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
         self.pool.location.check_unchanged(self.pool.file)
     }

@@ -11,7 +11,6 @@ use query::sql::Level;
 /// No key: one of its columns is NULL, so that nothing can be related.
 const NONE: u32 = u32::MAX;
 
-/// The distinct keys of a batch's rows.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     of_row: Vec<u32>,

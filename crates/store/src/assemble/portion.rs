@@ -107,7 +107,6 @@ impl Batch {
         weights
     }
 
-    /// Splits the rows into at least two parts, each of which should fit.
     pub(crate) fn parts(&self, max_bytes: usize) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let (mut start, mut sum) = (0, 0_usize);

@@ -10,9 +10,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::hub_records::clients::{self, client_columns};
-use crate::hub_records::password_links;
-use crate::hub_records::row_lock::lock_account;
-use crate::hub_records::{Bind, Row, Run, Transaction, unexpected};
+use crate::hub_records::{Bind, Row, Run, Transaction, password_links, unexpected};
 
 /// The columns of an account `a`, in the order [`read`] expects them.
 macro_rules! account_columns {
@@ -51,7 +49,6 @@ pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<Account>, Error> {
     on.row(SQL, &[Bind::Id(id)]).await?.map(|row| read(&row, 0)).transpose()
 }
 
-/// The account whose name was typed to sign in.
 #[derive(Clone, Debug)]
 pub struct LoginCandidate {
     pub account: Account,
@@ -156,14 +153,13 @@ pub async fn insert(on: impl Run, account: &Account) -> Result<(), Error> {
     on.rows(SQL, &binds).await.map(drop)
 }
 
-/// Updates an account, except its derived fields.
 pub async fn update(transaction: &mut Transaction, account: &Account, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.account SET type = $2, code = $3, email = $4, email_key = $5, username = $6, username_key = $7, \
                        is_active = $8, tags = $9, scopes = $10, meta = $11, updated_at = $12 WHERE id = $1 AND deleted_at IS NULL";
     let kept = AccountRow::of(account);
     let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::timestamp(now)]].concat();
     transaction.announce_change(ChangeKind::ClaimsChange, Subject::Account(account.id));
-    lock_account(transaction, account.id).await?;
+    transaction.lock_account(account.id).await?;
     password_links::delete_if_moved(transaction, account, kept.email_key.as_deref()).await?;
     transaction.run(SQL, &binds).await.map(drop)
 }
@@ -218,11 +214,10 @@ pub async fn remove(transaction: &mut Transaction, id: Uuid, now: Timestamp) -> 
     Ok(())
 }
 
-/// Sets the password and deletes the password links.
 pub async fn set_credential(transaction: &mut Transaction, account: Uuid, hash: &PasswordHash, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.credential (account_id, hash, changed_at) VALUES ($1, $2, $3) \
                        ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at";
-    lock_account(transaction, account).await?;
+    transaction.lock_account(account).await?;
     transaction.run(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::timestamp(now)]).await?;
     password_links::delete(transaction, &[account]).await
 }
@@ -238,7 +233,7 @@ pub async fn replace_credential(
     const SQL: &str = "UPDATE peristyle.credential SET hash = $2, changed_at = $3 WHERE account_id = $1 AND (hash = $4 OR hash = $5) \
                        RETURNING account_id";
     let [compared, renewed] = proven(present);
-    lock_account(transaction, account).await?;
+    transaction.lock_account(account).await?;
     let binds = [Bind::Id(account), Bind::Text(chosen.as_str()), Bind::timestamp(now), compared, renewed];
     if transaction.run(SQL, &binds).await?.is_empty() {
         return Ok(false);

@@ -103,7 +103,6 @@ pub async fn expel(on: impl Run, app: Uuid, account: Uuid) -> Result<bool, Error
     Ok(!on.rows(SQL, &[Bind::Id(app), Bind::Id(account)]).await?.is_empty())
 }
 
-/// The accounts on the list of an app, and when each used it last.
 pub async fn members(on: impl Run, app: Uuid) -> Result<Vec<(Uuid, Option<Timestamp>)>, Error> {
     const SQL: &str = "SELECT account_id, last_used_at FROM peristyle.app_account WHERE app_id = $1 ORDER BY account_id";
     on.rows(SQL, &[Bind::Id(app)]).await?.iter().map(|row| Ok((row.id(0)?, row.maybe_timestamp(1)?))).collect()

@@ -80,7 +80,6 @@ fn binds<'a>(event: &AuditEvent, columns: &'a AuditColumns, context: AuditContex
     ]
 }
 
-/// Writes an event to the log of the process only.
 pub fn log(event: &AuditEvent, context: AuditContext<'_>) {
     line(event, &AuditColumns::of(event), context).write();
 }

@@ -13,9 +13,8 @@ use crate::Error;
 use crate::hub_records::accounts::{self, account_columns};
 use crate::hub_records::audit_log::{self, AuditColumns, AuditContext};
 use crate::hub_records::clients::{self, client_columns};
-use crate::hub_records::rights;
 use crate::hub_records::token_families::{self, FamilyStart, granted};
-use crate::hub_records::{Bind, Records, Row, Run, unexpected};
+use crate::hub_records::{Bind, Records, Row, Run, rights, unexpected};
 
 #[derive(Clone, Debug)]
 pub struct CodeLookup {
@@ -118,7 +117,6 @@ async fn is_unused(records: &Records, redemption: &Redemption) -> Result<bool, E
     Ok(!records.run(SQL, &binds).await?.is_empty())
 }
 
-/// [`redeem`] as a transaction of several statements, on either database.
 pub async fn redeem_in_steps(
     records: &Records,
     redemption: &Redemption,

@@ -31,22 +31,10 @@ pub(super) struct PostgresWriters {
     timeout: Duration,
 }
 
-impl std::fmt::Debug for PostgresWriters {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("PostgresWriters")
-    }
-}
-
 pub(super) struct PostgresTransaction {
     lease: Box<Lease>,
     timeout: Duration,
     stale: bool,
-}
-
-impl std::fmt::Debug for PostgresTransaction {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("PostgresTransaction")
-    }
 }
 
 impl PostgresWriters {
@@ -164,7 +152,6 @@ impl PostgresTransaction {
         Ok(())
     }
 
-    /// Runs the last statement and commits, in one round trip.
     pub(super) async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
         self.step(async |connection| last(connection, (sql, binds)).await).await?;
         self.give_back();

@@ -11,8 +11,7 @@ use identity::token::security_event::{ChangeKind, Subject};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::hub_records::password_links;
-use crate::hub_records::{Bind, Records, Run, Transaction, unexpected};
+use crate::hub_records::{Bind, Records, Run, Transaction, password_links, unexpected};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Concerned<'a> {

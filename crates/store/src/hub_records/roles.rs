@@ -7,8 +7,7 @@ use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::hub_records::rights;
-use crate::hub_records::{Bind, Row, Run, Transaction, unexpected};
+use crate::hub_records::{Bind, Row, Run, Transaction, rights, unexpected};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoleRecord {

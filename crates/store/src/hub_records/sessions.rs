@@ -12,8 +12,7 @@ use uuid::Uuid;
 use crate::Error;
 use crate::hub_records::accounts::{self, account_columns};
 use crate::hub_records::audit_log::{self, AuditContext};
-use crate::hub_records::revocation;
-use crate::hub_records::{Bind, Records, Row, Run, Transaction};
+use crate::hub_records::{Bind, Records, Row, Run, Transaction, revocation};
 
 /// A session's last use is written at most once in this time, not at each request.
 const USE_SECONDS: i64 = 60;

@@ -26,13 +26,6 @@ pub(super) struct SqliteWriter {
     sqlite: Sqlite,
 }
 
-impl std::fmt::Debug for SqliteWriter {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("SqliteWriter")
-    }
-}
-
-#[derive(Debug)]
 pub(super) struct SqliteTransaction(Option<OwnedMutexGuard<Connection>>);
 
 impl SqliteWriter {
@@ -51,7 +44,7 @@ impl SqliteWriter {
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        let binds = owned(binds);
+        let binds: Vec<Value> = binds.iter().map(stored).collect();
         let connection = self.turn().await?;
         blocking(move || run(&connection, sql, &binds)).await
     }
@@ -69,7 +62,7 @@ impl SqliteWriter {
 
 impl SqliteTransaction {
     pub(super) async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        let binds = owned(binds);
+        let binds: Vec<Value> = binds.iter().map(stored).collect();
         self.work(move |connection| run(connection, sql, &binds)).await
     }
 
@@ -87,7 +80,7 @@ impl SqliteTransaction {
     async fn work<T: Send + 'static>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
         let held = SqliteTransaction(self.0.take());
         let (held, result) = blocking(move || {
-            let result = held.0.as_deref().ok_or_else(over).and_then(work);
+            let result = held.0.as_deref().ok_or_else(|| Error::Unexpected("the transaction is over".to_owned())).and_then(work);
             Ok((held, result))
         })
         .await?;
@@ -108,10 +101,6 @@ impl Drop for SqliteTransaction {
 /// Rolls back, unless a commit ended the transaction.
 fn roll_back(connection: &Connection) -> rusqlite::Result<()> {
     if connection.is_autocommit() { Ok(()) } else { connection.execute_batch("ROLLBACK") }
-}
-
-fn over() -> Error {
-    Error::Unexpected("the transaction is over".to_owned())
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
@@ -148,10 +137,6 @@ fn cell(value: ValueRef<'_>) -> StoredValue {
         ValueRef::Text(text) => StoredValue::Text(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(bytes) => StoredValue::Bytes(bytes.to_vec()),
     }
-}
-
-fn owned(binds: &[Bind<'_>]) -> Vec<Value> {
-    binds.iter().map(stored).collect()
 }
 
 fn stored(bind: &Bind<'_>) -> Value {

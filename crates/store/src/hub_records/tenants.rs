@@ -4,8 +4,7 @@ use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::hub_records::rights;
-use crate::hub_records::{Bind, Row, Run, Transaction};
+use crate::hub_records::{Bind, Row, Run, Transaction, rights};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
@@ -30,15 +29,16 @@ pub async fn by_ids(on: impl Run, ids: &[Uuid]) -> Result<Vec<Tenant>, Error> {
 }
 
 pub async fn insert(on: impl Run, tenant: &Tenant, now: Timestamp) -> Result<(), Error> {
-    const SQL: &str = "INSERT INTO peristyle.tenant (id, code, name, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)";
-    let binds = [Bind::Id(tenant.id), Bind::Text(&tenant.code), Bind::Text(&tenant.name), Bind::timestamp(now)];
-    on.rows(SQL, &binds).await.map(drop)
+    save(on, "INSERT INTO peristyle.tenant (id, code, name, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)", tenant, now).await
 }
 
 pub async fn update(on: impl Run, tenant: &Tenant, now: Timestamp) -> Result<(), Error> {
-    const SQL: &str = "UPDATE peristyle.tenant SET code = $2, name = $3, updated_at = $4 WHERE id = $1";
+    save(on, "UPDATE peristyle.tenant SET code = $2, name = $3, updated_at = $4 WHERE id = $1", tenant, now).await
+}
+
+async fn save(on: impl Run, sql: &'static str, tenant: &Tenant, now: Timestamp) -> Result<(), Error> {
     let binds = [Bind::Id(tenant.id), Bind::Text(&tenant.code), Bind::Text(&tenant.name), Bind::timestamp(now)];
-    on.rows(SQL, &binds).await.map(drop)
+    on.rows(sql, &binds).await.map(drop)
 }
 
 /// Removes a tenant and recomputes `dTenants` of its members. The caller holds [`rights::lock`].

@@ -187,7 +187,6 @@ async fn lock(records: &Records, keys: &ThrottleKeys, now: Timestamp) -> Result<
     Ok((transaction, read(&rows, keys)?))
 }
 
-/// The time of the last failure; long ago if there is none.
 fn last_at(failures: Failures, now: Timestamp) -> Bind<'static> {
     failures.last.map_or(long_ago(now), Bind::timestamp)
 }

@@ -17,8 +17,7 @@ use crate::Error;
 use crate::hub_records::accounts::{self, account_columns};
 use crate::hub_records::audit_log::{self, AuditColumns, AuditContext};
 use crate::hub_records::clients::{self, client_columns};
-use crate::hub_records::{Bind, Records, Row, Run, Transaction, unexpected};
-use crate::hub_records::{apps, rights};
+use crate::hub_records::{Bind, Records, Row, Run, Transaction, apps, rights, unexpected};
 
 /// The columns of a family `f`, in the order [`read`] expects them.
 macro_rules! family_columns {
@@ -192,7 +191,6 @@ fn rotation_binds(rotation: &Rotation) -> Option<[Bind<'_>; 5]> {
     Some([used, Bind::timestamp(*at), Bind::Bytes(sealed.as_bytes()), Bind::digest(&next.digest), Bind::timestamp(next.expires_at)])
 }
 
-/// [`rotate`] as a transaction of several statements, on either database.
 pub async fn rotate_in_steps(records: &Records, rotation: &Rotation, context: AuditContext<'_>) -> Result<Rotated, Error> {
     const USED: &str = "UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 WHERE hash = $1 AND used_at IS NULL \
                         RETURNING family_id";
@@ -209,7 +207,6 @@ pub async fn rotate_in_steps(records: &Records, rotation: &Rotation, context: Au
     Ok(Rotated::Done)
 }
 
-/// [`rotate_in_steps`] in one statement of PostgreSQL.
 async fn rotate_in_one_statement(records: &Records, rotation: &Rotation, context: AuditContext<'_>) -> Result<Rotated, Error> {
     const SQL: &str = "WITH used AS (UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 \
                        WHERE hash = $1 AND used_at IS NULL RETURNING family_id), \

@@ -190,7 +190,6 @@ impl Row {
     }
 }
 
-/// The error for a stored value that this program did not write.
 pub(crate) fn unexpected(column: usize, wanted: &str) -> Error {
     Error::Unexpected(format!("column {column} of a record is not {wanted}"))
 }

@@ -42,7 +42,6 @@ fn tables(table: &Table) -> impl Iterator<Item = &Table> {
     table.iter().filter_map(|(_, item)| item.as_table())
 }
 
-/// The position of the table, or of the last one within it.
 fn last_position(table: &Table) -> Option<isize> {
     tables(table).filter_map(last_position).last().or(table.position())
 }

@@ -12,14 +12,13 @@ use super::names::Names;
 use super::naming::{camel, context, usual_schema};
 use super::through;
 
-/// An existing manifest and the list in its comments.
-pub(super) type Existing<'c> = (&'c Catalog, Option<OfferedList>);
+pub(super) type Existing<'c> = (&'c Catalog, OfferedList);
 
 type Home<'s, 'c> = (&'s Table, &'c Resource);
 
 /// Drafts every table that can be read, in the order of the schema.
 pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<Existing<'_>>) -> Model<'s> {
-    let (catalog, seen) = existing.map_or((None, None), |(catalog, seen)| (Some(catalog), seen));
+    let (catalog, seen) = existing.map_or((None, OfferedList::default()), |(catalog, seen)| (Some(catalog), seen));
     let mut model = Model::empty(schema, dialect, seen);
     let mut names = Names::default();
     if let Some(catalog) = catalog {
@@ -72,7 +71,7 @@ fn drafted<'s>(
     let mut draft = match (behind.first(), catalog) {
         (Some(resource), Some(catalog)) => known(table, resource, catalog),
         // A resource that was offered and is missing was deleted on purpose.
-        _ if model.has_seen_table(table) => return None,
+        _ if model.seen.has_table(table, model.dialect) => return None,
         _ => fresh(table, names),
     };
     draft.table_text = table_text;

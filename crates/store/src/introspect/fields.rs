@@ -34,7 +34,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
     for (column, kind) in kinds {
         let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
-        if model.has_seen_column(table, &column.name) || behind.iter().any(is_mapped) {
+        if model.seen.has_column(table, &column.name, model.dialect) || behind.iter().any(is_mapped) {
             continue;
         }
         match kind {
@@ -42,7 +42,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
                 let part = if key_is_whole && is_key_column(column) { Part::Key } else { Part::Rest };
                 fresh(draft, column, kind, part, dialect);
             }
-            None if model.has_noted_column(table, &column.name) => {}
+            None if model.seen.has_left_out_column(table, &column.name, model.dialect) => {}
             None => draft.notes.push(unreadable(column)),
         }
     }

@@ -143,7 +143,6 @@ impl OfferedList {
         });
     }
 
-    /// Whether both lists have the same entries, in any order.
     pub(super) fn says_the_same(&self, other: &OfferedList) -> bool {
         let sorted = |known: &OfferedList| {
             let mut known = known.clone();
@@ -154,7 +153,6 @@ impl OfferedList {
         sorted(self) == sorted(other)
     }
 
-    /// Writes the list with an empty line before it.
     pub(super) fn write(&self, text: &mut String) {
         // Writing to a string never fails.
         let _ = writeln!(text, "\n{}\n{}", HEADING[0], HEADING[1]);
@@ -193,7 +191,6 @@ fn listed(schema: &str, table: &str, dialect: Dialect) -> String {
     if schema == usual_schema(dialect) && !table.contains('.') { table.to_owned() } else { format!("{schema}.{table}") }
 }
 
-/// The name in the list for one that was read there.
 fn relisted(name: String, dialect: Dialect) -> String {
     match name.split_once('.') {
         Some((schema, table)) => listed(schema, table, dialect),
@@ -219,7 +216,6 @@ fn is_plain(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '$')
 }
 
-/// Plain, or in quotes as TOML writes them.
 fn name(name: &str) -> String {
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }
 }

@@ -88,7 +88,6 @@ impl Names {
     }
 }
 
-/// The name in GraphQL, which joins both parts.
 fn type_name(context: &str, name: &str) -> String {
     capital(context) + &capital(name)
 }

@@ -124,7 +124,6 @@ pub(super) fn usual_schema(dialect: Dialect) -> &'static str {
     }
 }
 
-/// A basic string of TOML.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

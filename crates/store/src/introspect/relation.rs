@@ -2,7 +2,7 @@
 
 use crate::schema::{ForeignKey, Table};
 
-use super::model::{DraftField, DraftRelation, Model};
+use super::model::{DraftField, DraftRelation, Model, is_among};
 use super::naming::{camel, capital, free, without_id};
 use super::through::{Crossing, crossings, foreign_keys};
 
@@ -15,9 +15,7 @@ struct Edge {
     columns: Vec<String>,
     /// Whether at most one row refers to another.
     unique: bool,
-    /// Whether something of it is not in the manifest yet.
     is_new: bool,
-    /// Whether other foreign keys lead from the same table to the same table.
     has_twin: bool,
 }
 
@@ -47,7 +45,7 @@ fn edges(model: &mut Model) -> Vec<Edge> {
                     edges.push(edge);
                     model.linked.push((table, foreign_key));
                 }
-                Some(Err(reason)) if !model.is_linked(table, foreign_key) => model.leave_out(from, foreign_key, &reason),
+                Some(Err(reason)) if !is_among(&model.linked, table, foreign_key) => model.leave_out(from, foreign_key, &reason),
                 None if leads_to_none(model, from, foreign_key) => {
                     model.leave_out(from, foreign_key, &format!("{} is left out, or is no table that can be seen", foreign_key.table));
                 }
@@ -101,7 +99,7 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
             || target.is_new
             || fields.iter().any(|(own, other)| own.is_new || other.is_new)
             // Without a list, nothing counts as offered.
-            || !model.has_seen_link(draft.table, foreign_key),
+            || !model.seen.has_link(draft.table, foreign_key, model.dialect),
         columns: foreign_key.columns.clone(),
         has_twin: false,
     }))

@@ -11,7 +11,6 @@ use crate::sqlite::{readable, sample_rows};
 
 use super::kind;
 
-/// A type and a stored format of a column.
 type Reading = (Scalar, Stored);
 
 /// Infers the types of columns from the first rows of each table, and then of each view. `begin` restarts the time before each.
@@ -63,7 +62,6 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// For each column a type that fits all its values.
 fn readings(connection: &Connection, table: &Table) -> Result<Vec<Option<Reading>>> {
     let mut possible: Vec<Vec<Reading>> = table.columns.iter().map(|column| candidates(column, table)).collect();
     let (mut any, mut any_seconds) = (vec![false; table.columns.len()], vec![false; table.columns.len()]);

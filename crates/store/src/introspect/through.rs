@@ -59,7 +59,7 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     for pivot in 0..model.resources.len() {
         let table = model.resources[pivot].table;
         let Some((left, right)) = sides(table) else { continue };
-        let was_offered = model.has_seen_link(table, left) && model.has_seen_link(table, right);
+        let was_offered = model.seen.has_link(table, left, model.dialect) && model.seen.has_link(table, right, model.dialect);
         let known = was_offered || model.known_pivots.contains(&(table.schema.clone(), table.name.clone()));
         let (there, back) = (crossing(model, pivot, left, right), crossing(model, pivot, right, left));
         let is_target = model.resources.iter().any(|other| {
@@ -78,7 +78,6 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     crossings
 }
 
-/// The relation from one side to the other, if fields and types allow it.
 fn crossing(model: &Model, pivot: usize, from: &ForeignKey, to: &ForeignKey) -> Option<Crossing> {
     let (start, end) = (model.place(from)?, model.place(to)?);
     if !model.resources[end].has_key() {

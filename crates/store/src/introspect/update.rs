@@ -17,7 +17,6 @@ pub struct Update {
     pub text: String,
     /// The additions, such as `field shop.customer.phone`, in the order of the database.
     pub added: Vec<String>,
-    /// The comments that were added: what was left out, and why.
     pub notes: Vec<String>,
     /// How many tables and views it declares, pivots included.
     pub tables: usize,
@@ -29,7 +28,6 @@ pub enum UpdateError {
     Manifest(#[from] ManifestError),
     #[error("not TOML: {0}")]
     Toml(#[from] TomlError),
-    /// Its layout has no place for the additions.
     #[error("this layout has no place for additions ({0}); write each resource as [resource.<context>.<name>]")]
     Layout(String),
 }
@@ -38,7 +36,8 @@ pub enum UpdateError {
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
     let (bare, seen) = OfferedList::take(existing, dialect);
-    let mut model = draft::draft(schema, dialect, Some((&catalog, seen)));
+    let had_list = seen.is_some();
+    let mut model = draft::draft(schema, dialect, Some((&catalog, seen.unwrap_or_default())));
     relation::connect(&mut model);
     let mut document: DocumentMut = bare.parse()?;
     let (mut added, mut fresh, mut notes) = (Vec::new(), String::new(), Vec::new());
@@ -53,7 +52,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
     }
     notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
     let known = listing::listing(&model);
-    if added.is_empty() && notes.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
+    if added.is_empty() && notes.is_empty() && had_list && known.says_the_same(&model.seen) {
         return Ok(Update { text: existing.to_owned(), added, notes, tables: model.resources.len() });
     }
     let mut text = if added.is_empty() { bare } else { document.to_string() };

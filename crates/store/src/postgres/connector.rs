@@ -57,7 +57,6 @@ impl RawConnection {
 }
 
 impl Postgres {
-    /// Refuses a database in another encoding than UTF8. A database that cannot be reached now is checked at its first connection.
     pub(crate) async fn check_encoding(&self) -> Result<(), Error> {
         let Manager { connector, .. } = self.pool.manager();
         Box::pin(connector.connect()).await.map_or(Ok(()), |connection| connection.check_encoding())

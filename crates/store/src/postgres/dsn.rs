@@ -132,7 +132,6 @@ pub(super) fn parse(url: &str) -> Result<(Config, TlsSettings), Error> {
 
 type Values<'u> = BTreeMap<&'static str, Cow<'u, str>>;
 
-/// The hosts, and a port for each if one of them has one.
 fn authority<'u>(parts: &Parts<'u>) -> Result<Values<'u>, Error> {
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
     for one in parts.hosts.split(',').filter(|_| !parts.hosts.is_empty()) {
@@ -156,7 +155,6 @@ fn authority<'u>(parts: &Parts<'u>) -> Result<Values<'u>, Error> {
     Ok(values)
 }
 
-/// Adds the parameters of the query part. Each must be known, with a value that is accepted.
 fn read_query<'u>(query: &'u str, quote: Quote, values: &mut Values<'u>) -> Result<(), Error> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -198,7 +196,6 @@ fn check_ports(ports: &str, quote: Quote) -> Result<(), Error> {
     }
 }
 
-/// Checks that there are as many hosts as addresses and ports, and that none is empty.
 fn check_hosts(values: &Values<'_>) -> Result<(), Error> {
     let [hosts, addresses, ports] = ["host", "hostaddr", "port"].map(|name| values.get(name).map_or(0, |value| value.split(',').count()));
     let count = hosts.max(addresses);

@@ -80,7 +80,6 @@ impl<'a> Member<'a> {
         Member { key: Key::of(&output.key), output, how }
     }
 
-    /// Writes the member's value; nothing if it has no JSON form.
     fn write(&self, out: &mut Vec<u8>, row: &Row) -> Option<()> {
         if let How::Always(text) = self.how {
             out.extend_from_slice(text);

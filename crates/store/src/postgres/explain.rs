@@ -47,7 +47,6 @@ const FIGURES: [&str; 10] = [
     "Shared Read Blocks",
 ];
 
-/// Runs each level for its first rows and explains it.
 pub(crate) async fn analyze(postgres: &Postgres, root: &Level, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut lease = postgres.lease().await?;
     let document = explain(&mut lease, postgres, &root.sql, None).await?;

@@ -78,7 +78,6 @@ impl Lease {
         }
     }
 
-    /// Takes the connection out of the pool, cancelling what it runs.
     pub(crate) fn discard(&mut self) {
         let Some(connection) = self.connection.take().map(Object::take) else { return };
         if self.step.is_none() && self.state != LeaseState::Running {

@@ -85,7 +85,6 @@ pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamSt
     }
 }
 
-/// What happens to a connection's prepared statements before a snapshot is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Statements {
     Kept,
@@ -129,7 +128,6 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, re
     sink.finish(total).await
 }
 
-/// Asks for the total if it is not known, and ends the snapshot.
 async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usize) -> Result<i64, Error> {
     let is_in_transaction = lease.state() == LeaseState::InTransaction;
     if !is_in_transaction {

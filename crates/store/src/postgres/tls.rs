@@ -65,7 +65,6 @@ struct Verifier {
 #[derive(Debug)]
 struct Roots {
     store: RootCertStore,
-    /// Those of `sslrootcert`, as they were read.
     certificates: Vec<CertificateDer<'static>>,
 }
 

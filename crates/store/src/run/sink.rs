@@ -23,7 +23,6 @@ const FRAME_BYTES: usize = 1024;
 #[derive(Debug)]
 struct Chunk {
     bytes: Bytes,
-    /// The numbers of the page, in its last chunk.
     end: Option<PageNumbers>,
 }
 
@@ -267,7 +266,6 @@ impl Sink {
         self.frame.rows
     }
 
-    /// Sends what was added, and waits for the reader.
     pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         let bytes = std::mem::take(&mut self.frame.buffer).into();
         send(&self.sender, Chunk { bytes, end: None }, self.limits).await
@@ -288,7 +286,6 @@ impl Sink {
         }
     }
 
-    /// Reports a failure to the reader after the sink was dropped.
     pub(crate) fn reporter(&self) -> FailureReporter {
         FailureReporter(self.sender.clone())
     }

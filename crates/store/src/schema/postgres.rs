@@ -167,7 +167,6 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
     Ok(types)
 }
 
-/// Follows domains and array elements down to the base type.
 fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64) {
     while let Some(native) = types.get(&oid) {
         if native.base != 0 {

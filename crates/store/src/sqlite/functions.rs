@@ -107,14 +107,12 @@ fn array_canonical(scalar: &Scalar, json: &Json) -> Option<String> {
     }
 }
 
-/// How many of the wanted elements must be present.
 #[derive(Clone, Copy)]
 enum Asked {
     All,
     Any,
 }
 
-/// Whether a json column is an array with the wanted elements.
 fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     match cell::text(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
         None => Ok(None),

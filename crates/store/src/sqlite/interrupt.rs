@@ -56,7 +56,6 @@ impl Drop for InterruptOnDrop {
 pub(super) struct Effort(u32);
 
 impl Effort {
-    /// Counts one; fails once the interrupt is raised.
     pub(super) fn spend(&mut self) -> rusqlite::Result<()> {
         self.0 += 1;
         if self.0 < CHECK_INTERVAL {

@@ -62,7 +62,6 @@ impl Temporary {
         }
     }
 
-    /// Detects once whether SQLite finds a folder for temporary files.
     fn detect() -> Self {
         static FOUND: OnceLock<Temporary> = OnceLock::new();
         *FOUND.get_or_init(|| Temporary::of(spill()))
