@@ -34,12 +34,12 @@ use uuid::Uuid;
 use crate::Error;
 use crate::database::{Database, Engine};
 
-use account_changes::Changes;
 pub use audit_log::AuditLine;
 pub(crate) use values::unexpected;
 pub use values::{Bind, Row};
 
-/// Begins a transaction on PostgreSQL whose commit does not wait for the disk.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// The commit does not wait for the disk.
 const ASYNC_COMMIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off";
 
 pub type BoundStatement<'a> = (&'static str, &'a [Bind<'a>]);
@@ -62,7 +62,7 @@ enum Backend {
 /// A transaction. Dropped without [`Transaction::commit`], it rolls back.
 pub struct Transaction {
     open: OpenTransaction,
-    changes: Changes,
+    changes: Vec<(ChangeKind, Subject)>,
     /// Lines that the log of the process gets after the commit.
     lines: Vec<AuditLine>,
 }
@@ -102,7 +102,7 @@ impl Records {
 
     pub async fn begin(&self) -> Result<Transaction, Error> {
         Ok(Transaction::of(match &self.0 {
-            Backend::Postgres(writers) => OpenTransaction::Postgres(writers.begin().await?),
+            Backend::Postgres(writers) => OpenTransaction::Postgres(writers.begin(BEGIN, None).await?.0),
             Backend::Sqlite(writer) => OpenTransaction::Sqlite(writer.begin().await?),
         }))
     }
@@ -111,7 +111,7 @@ impl Records {
     pub async fn begin_async_commit(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(Transaction, Vec<Row>), Error> {
         let (open, rows) = match &self.0 {
             Backend::Postgres(writers) => {
-                let (open, rows) = writers.begin_with(ASYNC_COMMIT, sql, binds).await?;
+                let (open, rows) = writers.begin(ASYNC_COMMIT, Some((sql, binds))).await?;
                 (OpenTransaction::Postgres(open), rows)
             }
             Backend::Sqlite(writer) => {
@@ -131,7 +131,7 @@ impl Records {
                 for (sql, binds) in statements {
                     open.run(sql, binds).await?;
                 }
-                open.commit().await
+                open.commit(None).await
             }
         }
     }
@@ -178,7 +178,7 @@ impl Run for &mut Transaction {
 
 impl Transaction {
     fn of(open: OpenTransaction) -> Self {
-        Transaction { open, changes: Changes::default(), lines: Vec::new() }
+        Transaction { open, changes: Vec::new(), lines: Vec::new() }
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -202,11 +202,6 @@ impl Transaction {
         }
     }
 
-    /// Adds an account change to the change feed; satellites see it after the commit.
-    pub(crate) fn announce_change(&mut self, happening: ChangeKind, subject: Subject) {
-        self.changes.add(happening, subject);
-    }
-
     /// Locks the row of an account until the end. Each change that touches more than this row locks it first, so that none deadlocks.
     pub(crate) async fn lock_account(&mut self, account: Uuid) -> Result<(), Error> {
         self.run("SELECT id FROM peristyle.account WHERE id = $1 FOR NO KEY UPDATE", &[Bind::Id(account)]).await.map(drop)
@@ -221,17 +216,10 @@ impl Transaction {
     }
 
     async fn end(mut self, last: Option<BoundStatement<'_>>) -> Result<(), Error> {
-        let changes = std::mem::take(&mut self.changes);
-        account_changes::store(&mut self, changes).await?;
-        match (self.open, last) {
-            (OpenTransaction::Postgres(open), None) => open.commit().await?,
-            (OpenTransaction::Postgres(open), Some((sql, binds))) => open.commit_with(sql, binds).await?,
-            (OpenTransaction::Sqlite(mut open), last) => {
-                if let Some((sql, binds)) = last {
-                    open.run(sql, binds).await?;
-                }
-                open.commit().await?;
-            }
+        account_changes::store(&mut self).await?;
+        match self.open {
+            OpenTransaction::Postgres(open) => open.commit(last).await?,
+            OpenTransaction::Sqlite(open) => open.commit(last).await?,
         }
         self.lines.into_iter().for_each(AuditLine::write);
         Ok(())

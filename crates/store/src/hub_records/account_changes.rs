@@ -16,9 +16,6 @@ use super::{Bind, Row, Run, Transaction, unexpected};
 /// A transaction with more changes than this announces a change of everybody: a role with a hundred thousand holders is one row.
 const MAX_NAMED: usize = 32;
 
-#[derive(Debug, Default)]
-pub(crate) struct Changes(Vec<(ChangeKind, Subject)>);
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedRange {
     /// The smallest number in the feed; one more than the newest if the feed is empty.
@@ -33,26 +30,26 @@ impl FeedRange {
     }
 }
 
-impl Changes {
-    pub(crate) fn add(&mut self, happening: ChangeKind, subject: Subject) {
+impl Transaction {
+    /// Adds an account change to the change feed; satellites see it after the commit.
+    pub(crate) fn announce_change(&mut self, happening: ChangeKind, subject: Subject) {
         let change = (happening, subject);
-        if self.0.len() <= MAX_NAMED && !self.0.contains(&change) {
-            self.0.push(change);
+        if self.changes.len() <= MAX_NAMED && !self.changes.contains(&change) {
+            self.changes.push(change);
         }
-    }
-
-    fn announced(self) -> Vec<(ChangeKind, Subject)> {
-        if self.0.len() <= MAX_NAMED { self.0 } else { vec![(ChangeKind::ClaimsChange, Subject::Everybody)] }
     }
 }
 
-pub(crate) async fn store(transaction: &mut Transaction, changes: Changes) -> Result<(), Error> {
+pub(crate) async fn store(transaction: &mut Transaction) -> Result<(), Error> {
     const NUMBERED: &str = "UPDATE peristyle.change_number SET last = last + $1 RETURNING last";
     const KEPT: &str =
         "INSERT INTO peristyle.account_change (sequence, kind, account_id, family_id, client_id) VALUES ($1, $2, $3, $4, $5)";
-    let changes = changes.announced();
+    let mut changes = std::mem::take(&mut transaction.changes);
     if changes.is_empty() {
         return Ok(());
+    }
+    if changes.len() > MAX_NAMED {
+        changes = vec![(ChangeKind::ClaimsChange, Subject::Everybody)];
     }
     let count = i64::try_from(changes.len()).unwrap_or(i64::MAX);
     let last =

@@ -146,53 +146,44 @@ pub async fn insert(on: impl Run, account: &Account) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.account (id, type, code, email, email_key, username, username_key, is_active, tags, scopes, \
                        d_permissions, d_tenants, meta, created_at, updated_at) \
                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)";
-    let kept = AccountRow::of(account);
+    let (keys, meta) = (login_keys(account), Value::Object(account.meta.clone()).to_string());
     let rights = account.rights.to_json().to_string();
     let derived = [Bind::Json(&rights), Bind::Ids(&account.tenants)];
-    let binds = [&kept.binds(account)[..], &derived, &[Bind::Json(&kept.meta), Bind::timestamp(account.created_at)]].concat();
+    let binds = [&binds(account, &keys)[..], &derived, &[Bind::Json(&meta), Bind::timestamp(account.created_at)]].concat();
     on.rows(SQL, &binds).await.map(drop)
 }
 
 pub async fn update(transaction: &mut Transaction, account: &Account, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.account SET type = $2, code = $3, email = $4, email_key = $5, username = $6, username_key = $7, \
                        is_active = $8, tags = $9, scopes = $10, meta = $11, updated_at = $12 WHERE id = $1 AND deleted_at IS NULL";
-    let kept = AccountRow::of(account);
-    let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::timestamp(now)]].concat();
+    let (keys, meta) = (login_keys(account), Value::Object(account.meta.clone()).to_string());
+    let binds = [&binds(account, &keys)[..], &[Bind::Json(&meta), Bind::timestamp(now)]].concat();
     transaction.announce_change(ChangeKind::ClaimsChange, Subject::Account(account.id));
     transaction.lock_account(account.id).await?;
-    password_links::delete_if_moved(transaction, account, kept.email_key.as_deref()).await?;
+    password_links::delete_if_moved(transaction, account, keys[0].as_deref()).await?;
     transaction.run(SQL, &binds).await.map(drop)
 }
 
-struct AccountRow {
-    email_key: Option<String>,
-    username_key: Option<String>,
-    meta: String,
+/// The lookup keys of the email and the username.
+fn login_keys(account: &Account) -> [Option<String>; 2] {
+    [&account.email, &account.username].map(|name| name.as_deref().map(login_name))
 }
 
-impl AccountRow {
-    fn of(account: &Account) -> Self {
-        AccountRow {
-            email_key: account.email.as_deref().map(login_name),
-            username_key: account.username.as_deref().map(login_name),
-            meta: Value::Object(account.meta.clone()).to_string(),
-        }
-    }
-
-    fn binds<'a>(&'a self, account: &'a Account) -> [Bind<'a>; 10] {
-        [
-            Bind::Id(account.id),
-            Bind::Text(account.kind.as_str()),
-            Bind::Text(&account.code),
-            Bind::maybe(account.email.as_deref(), Bind::Text),
-            Bind::maybe(self.email_key.as_deref(), Bind::Text),
-            Bind::maybe(account.username.as_deref(), Bind::Text),
-            Bind::maybe(self.username_key.as_deref(), Bind::Text),
-            Bind::Flag(account.is_active),
-            Bind::Texts(&account.tags),
-            Bind::Texts(&account.scopes),
-        ]
-    }
+/// The first values of an insert and an update.
+fn binds<'a>(account: &'a Account, [email_key, username_key]: &'a [Option<String>; 2]) -> [Bind<'a>; 10] {
+    let maybe = |text: Option<&'a str>| Bind::maybe(text, Bind::Text);
+    [
+        Bind::Id(account.id),
+        Bind::Text(account.kind.as_str()),
+        Bind::Text(&account.code),
+        maybe(account.email.as_deref()),
+        maybe(email_key.as_deref()),
+        maybe(account.username.as_deref()),
+        maybe(username_key.as_deref()),
+        Bind::Flag(account.is_active),
+        Bind::Texts(&account.tags),
+        Bind::Texts(&account.scopes),
+    ]
 }
 
 /// Removes an account: its row stays for references, its names become free, and it loses everything else.

@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use crate::Error;
 use crate::sqlite::Sqlite;
 
+use super::BoundStatement;
 use super::values::{Bind, Row, StoredValue};
 
 /// How the SQL names tables, and how SQLite does.
@@ -70,7 +71,10 @@ impl SqliteTransaction {
         self.work(move |connection| Ok(connection.execute_batch(text)?)).await
     }
 
-    pub(super) async fn commit(mut self) -> Result<(), Error> {
+    pub(super) async fn commit(mut self, last: Option<BoundStatement<'_>>) -> Result<(), Error> {
+        if let Some((sql, binds)) = last {
+            self.run(sql, binds).await?;
+        }
         self.script("COMMIT").await?;
         self.0 = None;
         Ok(())
