@@ -197,19 +197,19 @@ impl Database {
                 return Ok(whole.map_or_else(|| self.in_chunks(frame(), batch, total), |whole| Answer::of(whole, format)));
             }
         };
-        let (sink, outlet) = channel(frame(), self.stream_limits());
+        let (sink, chunks) = channel(frame(), self.stream_limits());
         let (reporter, postgres) = (sink.reporter(), postgres.clone());
         let work = async move { reporter.report(postgres::proceed(&postgres, &query, batch, *rest, sink).await) };
         tokio::spawn(work.in_current_span());
-        Ok(Answer::Chunks(outlet.chunks()))
+        Ok(Answer::Chunks(chunks))
     }
 
     async fn stream_sqlite(&self, sqlite: &Sqlite, query: Query, format: Format) -> Result<Answer, Error> {
-        let (sink, outlet) = channel(Frame::new(query.operation, format), self.stream_limits());
+        let (sink, chunks) = channel(Frame::new(query.operation, format), self.stream_limits());
         let (reporter, sqlite, operation) = (sink.reporter(), sqlite.clone(), query.operation);
         let work = async move { reporter.report(sqlite::stream(&sqlite, query, sink).await) };
         tokio::spawn(work.in_current_span());
-        Ok(match outlet.open().await? {
+        Ok(match chunks.open().await? {
             Opening::Whole(bytes, _) if operation == Operation::Find && bytes.is_empty() => Answer::Nothing,
             Opening::Whole(bytes, numbers) => Answer::of((bytes, numbers), format),
             Opening::Chunks(chunks) => Answer::Chunks(chunks),
@@ -217,7 +217,7 @@ impl Database {
     }
 
     fn in_chunks(&self, frame: Frame, batch: Batch, total: i64) -> Answer {
-        let (mut sink, outlet) = channel(frame, self.stream_limits());
+        let (mut sink, chunks) = channel(frame, self.stream_limits());
         let reporter = sink.reporter();
         let work = async move {
             let outcome = match sink.rows(&batch).await {
@@ -227,7 +227,7 @@ impl Database {
             reporter.report(outcome);
         };
         tokio::spawn(work.in_current_span());
-        Answer::Chunks(outlet.chunks())
+        Answer::Chunks(chunks)
     }
 
     fn stream_limits(&self) -> StreamLimits {

@@ -41,13 +41,13 @@ impl NamedCursor {
         size: &BatchSize,
     ) -> Result<Portion, tokio_postgres::Error> {
         let none: [(&str, Type); 0] = [];
-        let text = format!("FETCH {} FROM batch_{}", size.rows(), self.depth);
+        let text = format!("FETCH {} FROM batch_{}", size.rows, self.depth);
         let stream = Box::pin(connection.client.query_typed_raw(&text, none)).await?;
         let mut portion = collect(rows.level, stream, size).await?;
         self.read += portion.batch.len();
         match portion.after {
             After::Dropped => self.reopen(connection, rows).await?,
-            After::Nothing if portion.batch.len() == size.rows() => portion.after = After::Perhaps,
+            After::Nothing if portion.batch.len() == size.rows => portion.after = After::Perhaps,
             After::Nothing | After::Perhaps => {}
         }
         Ok(portion)

@@ -13,7 +13,7 @@ use super::{CONNECT_TIMEOUT, Connection, Manager};
 /// When dropped, it returns to the pool once it is idle: transactions are rolled back, and statements that take long are cancelled.
 pub(crate) struct Lease {
     connection: Option<Object<Manager>>,
-    state: LeaseState,
+    pub(super) state: LeaseState,
     step: Option<Instant>,
 }
 
@@ -29,10 +29,6 @@ pub(crate) enum LeaseState {
 impl Lease {
     pub(super) fn new(connection: Object<Manager>) -> Self {
         Lease { connection: Some(connection), state: LeaseState::Idle, step: None }
-    }
-
-    pub(crate) fn state(&self) -> LeaseState {
-        self.state
     }
 
     pub(crate) fn enter(&mut self, state: LeaseState) {

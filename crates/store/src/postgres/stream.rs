@@ -129,7 +129,7 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, re
 }
 
 async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usize) -> Result<i64, Error> {
-    let is_in_transaction = lease.state() == LeaseState::InTransaction;
+    let is_in_transaction = lease.state == LeaseState::InTransaction;
     if !is_in_transaction {
         lease.enter(LeaseState::Idle);
     }

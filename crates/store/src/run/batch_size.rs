@@ -5,7 +5,7 @@ use crate::assemble::{After, Batch};
 /// The rows of the next batch: few at first, so that the first byte is sent soon. A row larger than the limit is a batch of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchSize {
-    rows: usize,
+    pub(crate) rows: usize,
     max_rows: usize,
     max_bytes: usize,
 }
@@ -25,10 +25,6 @@ impl BatchSize {
 
     pub(crate) fn whole(max_bytes: usize) -> Self {
         BatchSize { rows: usize::MAX, max_rows: usize::MAX, max_bytes }
-    }
-
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
     }
 
     pub(crate) fn is_full(&self, batch: &Batch) -> bool {
@@ -76,16 +72,16 @@ mod tests {
     fn the_next_batch_fits_the_target_and_shrinks_after_dropped_rows() {
         let mut size = BatchSize::first(1_000_000);
         size.learn(256, 256 * 64, After::Perhaps);
-        assert_eq!(size.rows(), 1_024);
+        assert_eq!(size.rows, 1_024);
         size.learn(100, 100, After::Perhaps);
-        assert_eq!(size.rows(), 4_096);
+        assert_eq!(size.rows, 4_096);
         size.learn(100, 100, After::Dropped);
-        assert_eq!(size.rows(), 1_024);
+        assert_eq!(size.rows, 1_024);
         for _ in 0..9 {
             size.learn(100, 100, After::Dropped);
         }
-        assert_eq!(size.rows(), 1);
+        assert_eq!(size.rows, 1);
         size.learn(0, 0, After::Nothing);
-        assert_eq!(size.rows(), 1);
+        assert_eq!(size.rows, 1);
     }
 }

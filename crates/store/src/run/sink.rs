@@ -81,6 +81,16 @@ enum Reading {
 }
 
 impl Chunks {
+    /// Waits for the first chunk, so that a failure before the first byte is returned as an error.
+    pub(crate) async fn open(mut self) -> Result<Opening, Error> {
+        match self.rest.recv().await {
+            None => Err(Error::Unavailable("the statement ended without an answer".to_owned())),
+            Some(Err(error)) => Err(error),
+            Some(Ok(Chunk { bytes, end: Some(numbers) })) => Ok(Opening::Whole(bytes, numbers)),
+            Some(Ok(Chunk { bytes, end: None })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), ..self })),
+        }
+    }
+
     pub fn numbers(&self) -> Option<PageNumbers> {
         match self.state {
             Reading::Done(numbers) => Some(numbers),
@@ -94,27 +104,9 @@ pub(crate) enum Opening {
     Chunks(Chunks),
 }
 
-pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Outlet) {
+pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Chunks) {
     let (sender, receiver) = mpsc::channel(2);
-    (Sink { frame, sender, limits }, Outlet(receiver))
-}
-
-pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
-
-impl Outlet {
-    pub(crate) fn chunks(self) -> Chunks {
-        Chunks { first: None, rest: self.0, state: Reading::Open }
-    }
-
-    /// Waits for the first chunk, so that a failure before the first byte is returned as an error.
-    pub(crate) async fn open(mut self) -> Result<Opening, Error> {
-        match self.0.recv().await {
-            None => Err(Error::Unavailable("the statement ended without an answer".to_owned())),
-            Some(Err(error)) => Err(error),
-            Some(Ok(Chunk { bytes, end: Some(numbers) })) => Ok(Opening::Whole(bytes, numbers)),
-            Some(Ok(Chunk { bytes, end: None })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), rest: self.0, state: Reading::Open })),
-        }
-    }
+    (Sink { frame, sender, limits }, Chunks { first: None, rest: receiver, state: Reading::Open })
 }
 
 impl Stream for Chunks {
