@@ -1,5 +1,7 @@
 //! Errors of a database. A client never sees the database's own message; the log does.
 
+use rusqlite::{ErrorCode, ffi};
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the database is out of reach: {0}")]
@@ -89,21 +91,16 @@ impl From<tokio_postgres::Error> for Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error().map(|error| error.extended_code) {
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => return Error::Exists,
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => return Error::Missing,
-            _ => {}
-        }
-        match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::OperationInterrupted) => Error::Timeout,
-            Some(
-                rusqlite::ErrorCode::CannotOpen
-                | rusqlite::ErrorCode::DatabaseBusy
-                | rusqlite::ErrorCode::SystemIoFailure
-                | rusqlite::ErrorCode::DiskFull,
-            ) => Error::Unavailable(error.to_string()),
-            Some(rusqlite::ErrorCode::ReadOnly) => Error::Unavailable(read_only(&error)),
-            _ => Error::Refused(Refusal { code: None, message: error.to_string() }),
+        let (code, message) = (error.sqlite_error_code(), error.to_string());
+        match (error.sqlite_error().map_or(0, |error| error.extended_code), code) {
+            (ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY, _) => Error::Exists,
+            (ffi::SQLITE_CONSTRAINT_FOREIGNKEY, _) => Error::Missing,
+            (_, Some(ErrorCode::OperationInterrupted)) => Error::Timeout,
+            (_, Some(ErrorCode::CannotOpen | ErrorCode::DatabaseBusy | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => {
+                Error::Unavailable(message)
+            }
+            (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(read_only(&error)),
+            _ => Error::Refused(Refusal { code: None, message }),
         }
     }
 }

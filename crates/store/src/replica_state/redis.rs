@@ -113,25 +113,20 @@ impl Redis {
 
     /// Retries once if the connection was broken. That is harmless: a lost value is gone either way, and a count too high refuses sooner.
     async fn ask<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StateError> {
-        let (number, mut connection) = self.connection().await?;
-        let error = match commands.query_async(&mut connection).await {
-            Ok(answer) => return Ok(answer),
-            Err(error) => error,
-        };
-        if !error.is_io_error() {
-            return Err(unavailable(&error));
-        }
-        self.disconnect(number).await;
-        if error.is_timeout() {
-            return Err(unavailable(&error));
-        }
-        let (number, mut connection) = self.connection().await?;
-        match commands.query_async(&mut connection).await {
-            Ok(answer) => Ok(answer),
-            Err(error) => {
+        let mut retried = false;
+        loop {
+            let (number, mut connection) = self.connection().await?;
+            let error = match commands.query_async(&mut connection).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if retried || error.is_io_error() {
                 self.disconnect(number).await;
-                Err(unavailable(&error))
             }
+            if retried || !error.is_io_error() || error.is_timeout() {
+                return Err(unavailable(&error));
+            }
+            retried = true;
         }
     }
 

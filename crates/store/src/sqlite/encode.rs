@@ -36,6 +36,7 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
         _ => {}
     }
     let cell = row.get_ref(output.column).ok()?;
+    let count = || row.get_ref(output.column + 1).ok().and_then(whole);
     match &output.decode {
         Decode::Value(..) if !text(cell).is_none_or(|text| output.fits(text.as_bytes())) => return None,
         Decode::Value(scalar, kept) => value(out, scalar, *kept, cell, output.show)?,
@@ -43,15 +44,9 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
         Decode::Count => encode::integer(out, whole(cell)?),
         Decode::SumNumber => out.extend_from_slice(text(cell)?.as_bytes()),
         Decode::SumText => encode::quoted(out, text(cell)?),
-        Decode::Average => {
-            let count = whole(row.get_ref(output.column + 1).ok()?)?;
-            encode::quoted(out, &decimal::average(text(cell)?, count)?);
-        }
+        Decode::Average => encode::quoted(out, &decimal::average(text(cell)?, count()?)?),
         Decode::FloatSum => encode::float(out, real(cell)? * SCALE),
-        Decode::FloatAverage => {
-            let count = whole(row.get_ref(output.column + 1).ok()?)?;
-            encode::float(out, real(cell)? / count as f64 * SCALE);
-        }
+        Decode::FloatAverage => encode::float(out, real(cell)? / count()? as f64 * SCALE),
         Decode::Redacted | Decode::RedactedNull => {}
     }
     Some(())
