@@ -164,7 +164,9 @@ mod tests {
 
     fn keys<const N: usize>(rows: [Option<&str>; N]) -> Keys {
         let mut keys = Keys::new(1);
-        rows.into_iter().for_each(|key| keys.add(std::iter::once(key.map(str::as_bytes))));
+        for key in rows {
+            keys.add(std::iter::once(key.map(str::as_bytes)));
+        }
         keys
     }
 
