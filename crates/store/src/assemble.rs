@@ -29,7 +29,6 @@ pub(crate) struct Batch {
     weights: Vec<usize>,
 }
 
-/// The rows of one relation for all rows of a batch.
 #[derive(Debug)]
 struct Loaded {
     member: Member,
@@ -50,7 +49,6 @@ pub(crate) struct Member {
 }
 
 impl Batch {
-    /// A batch with capacity for these rows, at least for a usual page.
     pub(crate) fn with_capacity(rows: usize) -> Self {
         let rows = rows.clamp(ROWS_CAPACITY, MAX_ROWS_CAPACITY);
         Batch { bytes: Vec::with_capacity(rows * 128), ends: Vec::with_capacity(rows), ..Batch::default() }
@@ -60,7 +58,6 @@ impl Batch {
         self.ends.len()
     }
 
-    /// The size in bytes, relations included.
     pub(crate) fn size(&self) -> usize {
         self.bytes.len() + self.relations.iter().map(|loaded| loaded.batch.size()).sum::<usize>()
     }
@@ -75,7 +72,6 @@ impl Batch {
         })
     }
 
-    /// The buffer for the next row; [`Batch::end_row`] ends it.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -110,14 +106,12 @@ impl Batch {
         self.relations.push(Loaded { member, keys, starts, members, batch });
     }
 
-    /// The rows, to be written in pieces.
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows::of(self)
     }
 }
 
 impl Loaded {
-    /// The rows of this relation that belong to a parent.
     fn members(&self, parent: usize) -> &[u32] {
         match self.keys.number(parent) {
             Some(number) => &self.members[self.starts[number] as usize..self.starts[number + 1] as usize],

@@ -20,35 +20,27 @@ use crate::schema::{Schema, Table};
 /// PostgreSQL truncates longer names.
 const MAX_NAME_BYTES: usize = 63;
 
-/// The findings, in the order of the manifest.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Empty if manifest and database agree.
     pub findings: Vec<Finding>,
 }
 
-/// One thing to fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether it keeps the server from starting.
     pub severity: Severity,
     /// Its line in the manifest, from 1.
     pub line: usize,
-    /// What is wrong and how to fix it, in one line.
     pub message: String,
 }
 
-/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Statements would fail or answer wrongly.
     Error,
-    /// Worth a look.
     Warning,
 }
 
 impl Severity {
-    /// `error` or `warning`.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -64,18 +56,15 @@ impl fmt::Display for Severity {
 }
 
 impl Report {
-    /// The findings that keep the server from starting.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
 
-    /// The findings that do not.
     pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Warning)
     }
 }
 
-/// Compares the manifest with the database.
 pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     let mut checker = Checker { catalog, schema, dialect, findings: Vec::new() };
     checker.locale();
@@ -144,7 +133,6 @@ impl<'c> Checker<'c> {
         self.findings.push(Finding { severity: Severity::Warning, line, message: message.into() });
     }
 
-    /// Reports the encoding and the ctype once, at the first text field.
     fn locale(&mut self) {
         let Some(locale) = &self.schema.locale else { return };
         let declared = self.catalog.resources().iter().filter(|resource| !resource.is_own());
@@ -192,7 +180,6 @@ impl<'c> Checker<'c> {
         self.constraint(resource);
     }
 
-    /// The table of this name; its absence is an error.
     fn table(&mut self, name: &TableName, line: usize, what: &str) -> Option<&'c Table> {
         let mut fits = true;
         for part in name.schema.iter().chain([&name.name]) {
@@ -213,7 +200,6 @@ impl<'c> Checker<'c> {
         Some(table)
     }
 
-    /// The table's full name in another schema, or similar names.
     fn table_hint(&self, name: &TableName) -> String {
         let plain = name.name.plain();
         let elsewhere: Vec<String> = self

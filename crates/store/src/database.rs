@@ -23,31 +23,20 @@ use crate::{Error, introspect};
 /// Larger pages are streamed.
 const MAX_WHOLE_ROWS: u64 = 1_000;
 
-/// A database.
 #[derive(Clone, Debug)]
-pub enum Database {
-    /// PostgreSQL.
-    Postgres(PostgresHandle),
-    /// Embedded SQLite.
-    Sqlite(SqliteHandle),
+pub struct Database(pub(crate) Engine);
+
+#[derive(Clone, Debug)]
+pub(crate) enum Engine {
+    Postgres(Postgres),
+    Sqlite(Sqlite),
 }
 
-/// A pool of PostgreSQL connections.
-#[derive(Clone, Debug)]
-pub struct PostgresHandle(pub(crate) Postgres);
-
-/// An embedded SQLite database.
-#[derive(Clone, Debug)]
-pub struct SqliteHandle(pub(crate) Sqlite);
-
-/// The answer to a statement.
 #[derive(Debug)]
 pub enum Answer {
-    /// The whole answer.
     Whole(Bytes),
     /// The rows of a whole page, and its numbers ([`Format::Rows`]).
     Page(Bytes, PageNumbers),
-    /// `find` matches no row.
     Nothing,
     /// A stream. After an error it must not look complete.
     Chunks(Chunks),
@@ -63,115 +52,108 @@ impl Database {
     /// Opens the database of a URL: `postgres://…`, `sqlite://PATH` or `sqlite::memory:`.
     pub fn open(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Database::Postgres(PostgresHandle(Postgres::new(url, settings)?)));
+            return Ok(Database(Engine::Postgres(Postgres::new(url, settings)?)));
         }
         if let Some(path) = url.strip_prefix("sqlite:") {
-            return Ok(Database::Sqlite(SqliteHandle(Sqlite::open(path.strip_prefix("//").unwrap_or(path), settings)?)));
+            return Ok(Database(Engine::Sqlite(Sqlite::open(path.strip_prefix("//").unwrap_or(path), settings)?)));
         }
         Err(Error::Setting("accepted are postgres://…, sqlite://PATH and sqlite::memory:".to_owned()))
     }
 
     /// Refuses a pooler that shares sessions between clients, if statements are prepared. A server that cannot be reached now is checked later.
     pub async fn check_pooling(&self) -> Result<(), Error> {
-        match self {
-            Database::Postgres(handle) => handle.0.check_pooling().await,
-            Database::Sqlite(_) => Ok(()),
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.check_pooling().await,
+            Engine::Sqlite(_) => Ok(()),
         }
     }
 
     /// Refuses a PostgreSQL database in another encoding than UTF8. A server that cannot be reached now is checked later.
     pub async fn check_encoding(&self) -> Result<(), Error> {
-        match self {
-            Database::Postgres(handle) => handle.0.check_encoding().await,
-            Database::Sqlite(_) => Ok(()),
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.check_encoding().await,
+            Engine::Sqlite(_) => Ok(()),
         }
     }
 
-    /// The path of a SQLite URL.
     pub fn sqlite_path(url: &str) -> Option<&str> {
         url.strip_prefix("sqlite://").filter(|path| !path.is_empty())
     }
 
-    /// What its pool of connections holds now.
     pub fn pool(&self) -> PoolFigures {
-        match self {
-            Database::Postgres(handle) => handle.0.pool(),
-            Database::Sqlite(handle) => handle.0.pool(),
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.pool(),
+            Engine::Sqlite(sqlite) => sqlite.pool(),
         }
     }
 
-    /// Its dialect of SQL.
     pub fn dialect(&self) -> Dialect {
-        match self {
-            Database::Postgres(_) => Dialect::Postgres,
-            Database::Sqlite(_) => Dialect::Sqlite,
+        match &self.0 {
+            Engine::Postgres(_) => Dialect::Postgres,
+            Engine::Sqlite(_) => Dialect::Sqlite,
         }
     }
 
-    /// Its tables and views.
     pub async fn schema(&self) -> Result<Schema, Error> {
-        match self {
-            Database::Postgres(handle) => handle.0.schema().await,
-            Database::Sqlite(handle) => handle.0.schema().await,
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.schema().await,
+            Engine::Sqlite(sqlite) => sqlite.schema().await,
         }
     }
 
     /// Its tables and views, with the types that SQLite's columns really hold.
     pub async fn sampled_schema(&self) -> Result<Schema, Error> {
-        match self {
-            Database::Postgres(handle) => handle.0.schema().await,
-            Database::Sqlite(handle) => {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.schema().await,
+            Engine::Sqlite(sqlite) => {
                 let sampled = |connection: &_, begin: &dyn Fn()| {
                     let mut schema = schema::read_sqlite(connection)?;
                     introspect::sample(connection, &mut schema, begin);
                     Ok(schema)
                 };
-                handle.0.sample(sampled).await
+                sqlite.sample(sampled).await
             }
         }
     }
 
     /// Warns of invalid values in the first rows. PostgreSQL has none.
     pub async fn invalid_values(&self, catalog: &Catalog) -> Result<Vec<Finding>, Error> {
-        match self {
-            Database::Postgres(_) => Ok(Vec::new()),
-            Database::Sqlite(handle) => {
+        match &self.0 {
+            Engine::Postgres(_) => Ok(Vec::new()),
+            Engine::Sqlite(sqlite) => {
                 let tables = values::declared(catalog);
-                handle.0.sample(move |connection, begin| values::invalid_values(connection, &tables, begin)).await
+                sqlite.sample(move |connection, begin| values::invalid_values(connection, &tables, begin)).await
             }
         }
     }
 
-    /// Checks that the database answers.
     pub async fn ping(&self) -> Result<(), Error> {
-        match self {
-            Database::Postgres(handle) => handle.0.ping().await,
-            Database::Sqlite(handle) => handle.0.ping().await,
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.ping().await,
+            Engine::Sqlite(sqlite) => sqlite.ping().await,
         }
     }
 
-    /// Whether the answer may be streamed: its number of rows is unknown or large.
     pub fn may_stream(query: &Query) -> bool {
         query.limit.is_none_or(|limit| limit > MAX_WHOLE_ROWS)
     }
 
-    /// Runs a statement.
     pub async fn run(&self, query: Query, format: Format) -> Result<Answer, Error> {
-        if let Database::Postgres(handle) = self
-            && let Some(limit) = &handle.0.cost_limit
+        if let Engine::Postgres(postgres) = &self.0
+            && let Some(limit) = &postgres.cost_limit
         {
-            Box::pin(limit.refuse_expensive(&handle.0, &query)).await?;
+            Box::pin(limit.refuse_expensive(postgres, &query)).await?;
         }
         if Self::may_stream(&query) {
             return self.stream(query, format).await;
         }
         let operation = query.operation;
-        let (query, page) = match self {
-            Database::Postgres(handle) => {
-                let page = postgres::page(&handle.0, &query).await?;
+        let (query, page) = match &self.0 {
+            Engine::Postgres(postgres) => {
+                let page = postgres::page(postgres, &query).await?;
                 (query, page)
             }
-            Database::Sqlite(handle) => Box::pin(sqlite::page(&handle.0, query)).await?,
+            Engine::Sqlite(sqlite) => Box::pin(sqlite::page(sqlite, query)).await?,
         };
         let Some((batch, total)) = page else {
             return self.stream(query, format).await;
@@ -185,22 +167,21 @@ impl Database {
         })
     }
 
-    /// The database's plan of each level, with the path of relations to it. PostgreSQL runs the first rows of each level, since the level below
-    /// needs their keys.
+    /// The database's plan of each level, by the path of relations. PostgreSQL runs the first rows, whose keys the level below needs.
     pub async fn analyze(&self, query: &Query, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
-        match self {
-            Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root, detail).await,
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres::analyze(postgres, &query.root, detail).await,
             // SQLite has no figures.
-            Database::Sqlite(handle) => sqlite::analyze(&handle.0, query.root.clone()).await,
+            Engine::Sqlite(sqlite) => sqlite::analyze(sqlite, query.root.clone()).await,
         }
     }
 
     /// Boxed, so that pages do not carry the size of this larger future.
     fn stream(&self, query: Query, format: Format) -> Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send + '_>> {
         Box::pin(async move {
-            match self {
-                Database::Postgres(handle) => self.stream_postgres(&handle.0, query, format).await,
-                Database::Sqlite(handle) => self.stream_sqlite(&handle.0, query, format).await,
+            match &self.0 {
+                Engine::Postgres(postgres) => self.stream_postgres(postgres, query, format).await,
+                Engine::Sqlite(sqlite) => self.stream_sqlite(sqlite, query, format).await,
             }
         })
     }
@@ -216,28 +197,27 @@ impl Database {
                 return Ok(whole.map_or_else(|| self.in_chunks(frame(), batch, total), |whole| Answer::of(whole, format)));
             }
         };
-        let (sink, outlet) = channel(frame(), self.stream_limits());
+        let (sink, chunks) = channel(frame(), self.stream_limits());
         let (reporter, postgres) = (sink.reporter(), postgres.clone());
         let work = async move { reporter.report(postgres::proceed(&postgres, &query, batch, *rest, sink).await) };
         tokio::spawn(work.in_current_span());
-        Ok(Answer::Chunks(outlet.chunks()))
+        Ok(Answer::Chunks(chunks))
     }
 
     async fn stream_sqlite(&self, sqlite: &Sqlite, query: Query, format: Format) -> Result<Answer, Error> {
-        let (sink, outlet) = channel(Frame::new(query.operation, format), self.stream_limits());
+        let (sink, chunks) = channel(Frame::new(query.operation, format), self.stream_limits());
         let (reporter, sqlite, operation) = (sink.reporter(), sqlite.clone(), query.operation);
         let work = async move { reporter.report(sqlite::stream(&sqlite, query, sink).await) };
         tokio::spawn(work.in_current_span());
-        Ok(match outlet.open().await? {
+        Ok(match chunks.open().await? {
             Opening::Whole(bytes, _) if operation == Operation::Find && bytes.is_empty() => Answer::Nothing,
             Opening::Whole(bytes, numbers) => Answer::of((bytes, numbers), format),
             Opening::Chunks(chunks) => Answer::Chunks(chunks),
         })
     }
 
-    /// Sends a large page in chunks.
     fn in_chunks(&self, frame: Frame, batch: Batch, total: i64) -> Answer {
-        let (mut sink, outlet) = channel(frame, self.stream_limits());
+        let (mut sink, chunks) = channel(frame, self.stream_limits());
         let reporter = sink.reporter();
         let work = async move {
             let outcome = match sink.rows(&batch).await {
@@ -247,13 +227,13 @@ impl Database {
             reporter.report(outcome);
         };
         tokio::spawn(work.in_current_span());
-        Answer::Chunks(outlet.chunks())
+        Answer::Chunks(chunks)
     }
 
     fn stream_limits(&self) -> StreamLimits {
-        match self {
-            Database::Postgres(handle) => StreamLimits::starting_now(handle.0.stall_timeout, handle.0.stream_timeout),
-            Database::Sqlite(handle) => StreamLimits::starting_now(handle.0.stall_timeout, handle.0.stream_timeout),
+        match &self.0 {
+            Engine::Postgres(postgres) => StreamLimits::starting_now(postgres.stall_timeout, postgres.stream_timeout),
+            Engine::Sqlite(sqlite) => StreamLimits::starting_now(sqlite.stall_timeout, sqlite.stream_timeout),
         }
     }
 }

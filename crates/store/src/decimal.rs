@@ -17,21 +17,18 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// Adds a plain decimal; ignores any other string.
     pub(crate) fn add(&mut self, text: &str) {
         if !small(text).is_some_and(|(units, scale)| self.add_small(units, scale)) {
             self.add_large(text);
         }
     }
 
-    /// Adds a whole number.
     pub(crate) fn add_whole(&mut self, number: i64) {
         if !self.add_small(number.into(), 0) {
             self.add_large(&number.to_string());
         }
     }
 
-    /// Adds a small number; returns false if it does not fit.
     fn add_small(&mut self, units: i128, scale: u32) -> bool {
         let scaled = |units: i128, by: u32| 10_i128.checked_pow(by).and_then(|power| units.checked_mul(power));
         let sum = if scale > self.scale {
@@ -59,13 +56,11 @@ impl Sum {
         self.any = true;
     }
 
-    /// The sum as a plain decimal; none if nothing was added.
     pub(crate) fn text(&self) -> Option<String> {
         self.any.then(|| format(&(&self.units + self.small), self.scale))
     }
 }
 
-/// The units and the scale of a short plain decimal.
 fn small(text: &str) -> Option<(i128, u32)> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));

@@ -1,33 +1,26 @@
 //! Errors of a database. A client never sees the database's own message; the log does.
 
-/// Why a statement failed.
+use rusqlite::{ErrorCode, ffi};
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The database cannot be reached.
     #[error("the database is out of reach: {0}")]
     Unavailable(String),
     /// A materialized view was never filled. A retry does not help.
     #[error("the table is not ready: {0}")]
     NotReady(String),
-    /// No connection became free in time.
     #[error("no database connection became free in time")]
     Overloaded,
-    /// The statement ran longer than allowed and was cancelled.
     #[error("the statement ran longer than allowed")]
     Timeout,
-    /// The reader disconnected.
     #[error("the reader went away")]
     Gone,
-    /// The reader read nothing for too long.
     #[error("the reader stalled")]
     Stalled,
-    /// The stream took longer than `STREAM_TIMEOUT`.
     #[error("the streamed answer took longer than STREAM_TIMEOUT allows")]
     StreamTimeout,
-    /// The statement is too expensive by PostgreSQL's estimate.
     #[error("the estimated cost of the statement is {cost:.0}, and at most {max:.0} is allowed")]
     TooExpensive {
-        /// PostgreSQL's estimate.
         cost: f64,
         /// The limit (`QUERY_MAX_COST`).
         max: f64,
@@ -38,18 +31,15 @@ pub enum Error {
     /// A record names another one that does not exist.
     #[error("it names something that does not exist")]
     Missing,
-    /// The database refused a statement that should have worked.
     #[error("the database refused a statement: {0}")]
     Refused(Refusal),
     /// A bug, or a record that was changed by hand.
     #[error("{0}")]
     Unexpected(String),
-    /// A setting cannot be used.
     #[error("{0}")]
     Setting(String),
 }
 
-/// The code and message with which a database refused a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     code: Option<String>,
@@ -101,21 +91,16 @@ impl From<tokio_postgres::Error> for Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error().map(|error| error.extended_code) {
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => return Error::Exists,
-            Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => return Error::Missing,
-            _ => {}
-        }
-        match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::OperationInterrupted) => Error::Timeout,
-            Some(
-                rusqlite::ErrorCode::CannotOpen
-                | rusqlite::ErrorCode::DatabaseBusy
-                | rusqlite::ErrorCode::SystemIoFailure
-                | rusqlite::ErrorCode::DiskFull,
-            ) => Error::Unavailable(error.to_string()),
-            Some(rusqlite::ErrorCode::ReadOnly) => Error::Unavailable(read_only(&error)),
-            _ => Error::Refused(Refusal { code: None, message: error.to_string() }),
+        let (code, message) = (error.sqlite_error_code(), error.to_string());
+        match (error.sqlite_error().map_or(0, |error| error.extended_code), code) {
+            (ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY, _) => Error::Exists,
+            (ffi::SQLITE_CONSTRAINT_FOREIGNKEY, _) => Error::Missing,
+            (_, Some(ErrorCode::OperationInterrupted)) => Error::Timeout,
+            (_, Some(ErrorCode::CannotOpen | ErrorCode::DatabaseBusy | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => {
+                Error::Unavailable(message)
+            }
+            (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(read_only(&error)),
+            _ => Error::Refused(Refusal { code: None, message }),
         }
     }
 }

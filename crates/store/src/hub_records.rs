@@ -18,7 +18,6 @@ pub mod purge;
 pub mod revocation;
 pub mod rights;
 pub mod roles;
-mod row_lock;
 pub mod sessions;
 pub mod signing_keys;
 mod sqlite;
@@ -30,66 +29,63 @@ mod values;
 
 use identity::token::security_event::{ChangeKind, Subject};
 use query::sql::Dialect;
+use uuid::Uuid;
 
 use crate::Error;
-use crate::database::Database;
+use crate::database::{Database, Engine};
 
-use account_changes::Changes;
 pub use audit_log::AuditLine;
 pub(crate) use values::unexpected;
 pub use values::{Bind, Row};
 
-/// Begins a transaction on PostgreSQL whose commit does not wait for the disk.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// The commit does not wait for the disk.
 const ASYNC_COMMIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off";
 
-/// A statement with its values.
 pub type BoundStatement<'a> = (&'static str, &'a [Bind<'a>]);
 
-/// The database of the hub's records.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Records(Backend);
 
-#[derive(Clone, Debug)]
+impl std::fmt::Debug for Records {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Records")
+    }
+}
+
+#[derive(Clone)]
 enum Backend {
     Postgres(postgres::PostgresWriters),
     Sqlite(sqlite::SqliteWriter),
 }
 
 /// A transaction. Dropped without [`Transaction::commit`], it rolls back.
-#[derive(Debug)]
 pub struct Transaction {
     open: OpenTransaction,
-    changes: Changes,
+    changes: Vec<(ChangeKind, Subject)>,
     /// Lines that the log of the process gets after the commit.
     lines: Vec<AuditLine>,
 }
 
-#[derive(Debug)]
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Transaction")
+    }
+}
+
 enum OpenTransaction {
     Postgres(postgres::PostgresTransaction),
     Sqlite(sqlite::SqliteTransaction),
 }
 
 impl Records {
-    /// The records in this database.
     pub fn of(database: &Database) -> Result<Self, Error> {
-        Ok(Records(match database {
-            Database::Postgres(handle) => Backend::Postgres(postgres::PostgresWriters::of(&handle.0)?),
-            Database::Sqlite(handle) => Backend::Sqlite(sqlite::SqliteWriter::of(&handle.0)?),
+        Ok(Records(match &database.0 {
+            Engine::Postgres(postgres) => Backend::Postgres(postgres::PostgresWriters::of(postgres)?),
+            Engine::Sqlite(sqlite) => Backend::Sqlite(sqlite::SqliteWriter::of(sqlite)?),
         }))
     }
 
-    /// Migrates the tables to this version; returns the names of the steps taken.
-    pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
-        migrate::migrate(self).await
-    }
-
-    /// Whether [`Records::migrate`] has steps to take.
-    pub async fn is_pending(&self) -> Result<bool, Error> {
-        migrate::is_pending(self).await
-    }
-
-    /// Runs one statement in a transaction of its own.
     pub async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         match &self.0 {
             Backend::Postgres(writers) => writers.run(sql, binds).await,
@@ -97,7 +93,6 @@ impl Records {
         }
     }
 
-    /// The SQL dialect.
     pub fn dialect(&self) -> Dialect {
         match &self.0 {
             Backend::Postgres(_) => Dialect::Postgres,
@@ -105,20 +100,18 @@ impl Records {
         }
     }
 
-    /// Begins a transaction.
     pub async fn begin(&self) -> Result<Transaction, Error> {
         Ok(Transaction::of(match &self.0 {
-            Backend::Postgres(writers) => OpenTransaction::Postgres(writers.begin().await?),
+            Backend::Postgres(writers) => OpenTransaction::Postgres(writers.begin(BEGIN, None).await?.0),
             Backend::Sqlite(writer) => OpenTransaction::Sqlite(writer.begin().await?),
         }))
     }
 
-    /// Begins a transaction with asynchronous commit and runs its first statement. A crash of the database may lose it shortly after its
-    /// commit, so it is for counters that many requests update at once.
+    /// With asynchronous commit: a crash of the database may lose it, so it is for counters that many requests update at once.
     pub async fn begin_async_commit(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(Transaction, Vec<Row>), Error> {
         let (open, rows) = match &self.0 {
             Backend::Postgres(writers) => {
-                let (open, rows) = writers.begin_with(ASYNC_COMMIT, sql, binds).await?;
+                let (open, rows) = writers.begin(ASYNC_COMMIT, Some((sql, binds))).await?;
                 (OpenTransaction::Postgres(open), rows)
             }
             Backend::Sqlite(writer) => {
@@ -130,7 +123,6 @@ impl Records {
         Ok((Transaction::of(open), rows))
     }
 
-    /// Runs statements without answers in one transaction with asynchronous commit.
     pub async fn run_async_commit(&self, statements: &[BoundStatement<'_>]) -> Result<(), Error> {
         match &self.0 {
             Backend::Postgres(writers) => writers.together(ASYNC_COMMIT, statements).await,
@@ -139,7 +131,7 @@ impl Records {
                 for (sql, binds) in statements {
                     open.run(sql, binds).await?;
                 }
-                open.commit().await
+                open.commit(None).await
             }
         }
     }
@@ -147,10 +139,8 @@ impl Records {
 
 /// Runs single statements: on the records, in a transaction of its own, or inside a transaction.
 pub trait Run: Send {
-    /// Runs a statement.
     fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Vec<Row>, Error>> + Send;
 
-    /// The first row of a statement.
     fn row(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Option<Row>, Error>> + Send
     where
         Self: Sized,
@@ -188,10 +178,9 @@ impl Run for &mut Transaction {
 
 impl Transaction {
     fn of(open: OpenTransaction) -> Self {
-        Transaction { open, changes: Changes::default(), lines: Vec::new() }
+        Transaction { open, changes: Vec::new(), lines: Vec::new() }
     }
 
-    /// The SQL dialect.
     pub fn dialect(&self) -> Dialect {
         match &self.open {
             OpenTransaction::Postgres(_) => Dialect::Postgres,
@@ -199,7 +188,6 @@ impl Transaction {
         }
     }
 
-    /// Runs a statement.
     pub async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         match &mut self.open {
             OpenTransaction::Postgres(open) => open.run(sql, binds).await,
@@ -207,7 +195,6 @@ impl Transaction {
         }
     }
 
-    /// Runs a script of several statements.
     async fn script(&mut self, text: &'static str) -> Result<(), Error> {
         match &mut self.open {
             OpenTransaction::Postgres(open) => open.script(text).await,
@@ -215,33 +202,24 @@ impl Transaction {
         }
     }
 
-    /// Adds an account change to the change feed; satellites see it after the commit.
-    pub(crate) fn announce_change(&mut self, happening: ChangeKind, subject: Subject) {
-        self.changes.add(happening, subject);
+    /// Locks the row of an account until the end. Each change that touches more than this row locks it first, so that none deadlocks.
+    pub(crate) async fn lock_account(&mut self, account: Uuid) -> Result<(), Error> {
+        self.run("SELECT id FROM peristyle.account WHERE id = $1 FOR NO KEY UPDATE", &[Bind::Id(account)]).await.map(drop)
     }
 
-    /// Commits, after it numbers the account changes.
-    pub async fn commit(mut self) -> Result<(), Error> {
-        let changes = std::mem::take(&mut self.changes);
-        account_changes::store(&mut self, changes).await?;
-        match self.open {
-            OpenTransaction::Postgres(open) => open.commit().await?,
-            OpenTransaction::Sqlite(open) => open.commit().await?,
-        }
-        self.lines.into_iter().for_each(AuditLine::write);
-        Ok(())
+    pub async fn commit(self) -> Result<(), Error> {
+        self.end(None).await
     }
 
-    /// Runs the last statement and commits.
-    pub async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
-        let changes = std::mem::take(&mut self.changes);
-        account_changes::store(&mut self, changes).await?;
+    pub async fn commit_with(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+        self.end(Some((sql, binds))).await
+    }
+
+    async fn end(mut self, last: Option<BoundStatement<'_>>) -> Result<(), Error> {
+        account_changes::store(&mut self).await?;
         match self.open {
-            OpenTransaction::Postgres(open) => open.commit_with(sql, binds).await?,
-            OpenTransaction::Sqlite(mut open) => {
-                open.run(sql, binds).await?;
-                open.commit().await?;
-            }
+            OpenTransaction::Postgres(open) => open.commit(last).await?,
+            OpenTransaction::Sqlite(open) => open.commit(last).await?,
         }
         self.lines.into_iter().for_each(AuditLine::write);
         Ok(())

@@ -33,14 +33,11 @@ const HEADER: &str = "\
 # protects nothing: trim it, and add permissions, masks and constraints, before others can reach the server.
 ";
 
-/// A manifest of a database, with notes for the user.
 #[derive(Clone, Debug)]
 pub struct Introspected {
-    /// The manifest.
     pub text: String,
     /// How many tables and views it declares, pivots included.
     pub tables: usize,
-    /// The tables and views that it leaves out, and why.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +46,6 @@ pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
     introspect(schema, dialect).text
 }
 
-/// The same, with notes for the user.
 pub fn introspect(schema: &Schema, dialect: Dialect) -> Introspected {
     let mut model = draft::draft(schema, dialect, None);
     relation::connect(&mut model);

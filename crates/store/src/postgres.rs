@@ -47,25 +47,20 @@ const EPOCH_DAYS: i32 = 10_957;
 
 /// The SQLSTATEs of a prepared statement whose tables have changed, or that is gone.
 pub(crate) const STALE: [&str; 2] = ["0A000", "26000"];
-/// The SQLSTATE of a statement in a failed transaction.
 pub(crate) const FAILED: &str = "25P02";
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
 const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
-/// How long a request waits for a free connection.
 const POOL_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a new connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sets up a connection for reading. JIT never pays for a page. Prefetching one block, PostgreSQL's old default, looks up every block of a bitmap
-/// scan twice and gains nothing; other values stay as they are.
+/// JIT never pays for a page. Prefetching one block (PostgreSQL's old default) looks up every block of a bitmap scan twice.
 const READER_SETUP: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
                        SELECT set_config('effective_io_concurrency', '0', false) \
                        WHERE current_setting('effective_io_concurrency', true) = '1'";
 
-/// Sets up a connection for the hub's records. The client side enforces the timeout, as for reading; PostgreSQL's own is for statements that can
-/// no longer be cancelled. Reading has none, since it would count the time of slow readers. `read committed` lets a transaction that waited for
-/// a row see its new version.
+/// `statement_timeout` ends statements that can no longer be cancelled. Reading has none: it would count the time of slow readers.
+/// `read committed` lets a transaction that waited for a row see its new version.
 fn writer_setup(max_timeout: Duration) -> String {
     let limit = (max_timeout + CONNECT_TIMEOUT).as_millis().min(i32::MAX as u128);
     format!(
@@ -74,7 +69,6 @@ fn writer_setup(max_timeout: Duration) -> String {
     )
 }
 
-/// A pool of connections.
 #[derive(Clone)]
 pub(crate) struct Postgres {
     pool: managed::Pool<Manager>,
@@ -85,7 +79,6 @@ pub(crate) struct Postgres {
     pub(crate) stream_timeout: Duration,
     /// How many bytes of related rows are held at once.
     memory: usize,
-    /// Refuses expensive statements.
     pub(crate) cost_limit: Option<Arc<CostLimit>>,
 }
 
@@ -104,7 +97,6 @@ pub(crate) struct Manager {
     setup: Arc<str>,
 }
 
-/// A connection with its prepared statements.
 pub(crate) struct Connection {
     pub(crate) client: Client,
     statements: LruCache<Arc<str>, PreparedStatement>,
@@ -152,7 +144,6 @@ impl managed::Manager for Manager {
 }
 
 impl Connection {
-    /// The prepared statement, from the cache or new.
     async fn statement(&mut self, sql: &Sql) -> Result<Statement, tokio_postgres::Error> {
         if let Some(prepared) = self.statements.get(sql.text()) {
             return Ok(prepared.statement.clone());
@@ -188,13 +179,11 @@ impl Connection {
 }
 
 impl Postgres {
-    /// What the pool holds now.
     pub(crate) fn pool(&self) -> PoolFigures {
         let status = self.pool.status();
         PoolFigures { in_use: status.size.saturating_sub(status.available), idle: status.available, waiting: status.waiting }
     }
 
-    /// Parses the URL and sets up the pool without connecting.
     pub(crate) fn new(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         let (mut config, tls) = dsn::parse(url)?;
         // As in libpq, a Unix socket never uses TLS.
@@ -215,7 +204,6 @@ impl Postgres {
         Ok(Postgres { pool, size, pool_timeout, timeout, stall_timeout, stream_timeout, memory, cost_limit })
     }
 
-    /// A second pool, whose connections may write.
     pub(crate) fn writers(&self, max_timeout: Duration) -> Result<managed::Pool<Manager>, Error> {
         let Manager { connector, probe, prepare, abandoned_timeout, .. } = self.pool.manager();
         let (connector, probe, setup) = (connector.clone(), probe.clone(), writer_setup(max_timeout).into());
@@ -232,7 +220,6 @@ impl Postgres {
         lease.step(self.timeout, async |connection| crate::schema::read_postgres(&connection.client).await).await
     }
 
-    /// Checks that the database answers.
     pub(crate) async fn ping(&self) -> Result<(), Error> {
         let mut lease = self.lease().await?;
         match lease.step(Duration::from_secs(2), async |connection| connection.client.check_connection().await).await {
@@ -252,7 +239,6 @@ fn pool(manager: Manager, size: usize, pool_timeout: Duration) -> Result<managed
         .map_err(|error| Error::Setting(error.to_string()))
 }
 
-/// Leases a connection of a pool.
 pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error> {
     let status = pool.status();
     let got = if status.available == 0 && status.size < status.max_size {

@@ -11,7 +11,6 @@ use uuid::Uuid;
 
 pub use subscription::Subscription;
 
-/// The largest value that can be stored.
 pub const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// The SHA-256 digest of something that nobody can guess or forge.
@@ -27,29 +26,22 @@ enum Backend {
     Redis(redis::Redis),
 }
 
-/// Why the shared state did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// `REDIS_URL` cannot be used.
     #[error("{0}")]
     Setting(String),
-    /// Redis is out of reach, or does not answer in time.
     #[error("Redis is out of reach: {0}")]
     Unavailable(String),
     /// The store is full, and no owner has more than one value.
     #[error("there is no room for another shared value")]
     Full,
-    /// The value is larger than [`MAX_VALUE_BYTES`].
     #[error("a shared value holds at most {MAX_VALUE_BYTES} bytes")]
     TooLarge,
 }
 
-/// A value to store.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// The value.
     pub value: &'a [u8],
-    /// Its lifetime.
     pub seconds: u64,
     /// Its owner. When memory is full, the owner with the most values loses the oldest, so a flood evicts only its own values.
     pub owner: Option<StateKey>,
@@ -58,7 +50,6 @@ pub struct Entry<'a> {
 /// Tells all replicas to drop an entry of their caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Invalidation {
-    /// Everything cached of this account.
     Account(Uuid),
     /// Everything cached of this token family, the `sid` of an access token.
     Family(Uuid),
@@ -66,13 +57,11 @@ pub enum Invalidation {
     Everything,
 }
 
-/// Checks the syntax of a Redis URL without connecting.
 pub fn check_redis_url(url: &str) -> Result<(), StateError> {
     redis::Redis::open(url).map(|_| ())
 }
 
 impl ReplicaState {
-    /// State in memory, for a process without replicas.
     pub fn memory() -> Self {
         ReplicaState(Backend::Memory(memory::Memory::new()))
     }
@@ -113,7 +102,6 @@ impl ReplicaState {
         }
     }
 
-    /// The counter's value in this window.
     pub async fn counted(&self, kind: &'static str, key: &StateKey) -> Result<u64, StateError> {
         match &self.0 {
             Backend::Memory(memory) => Ok(memory.counted(kind, key)),
@@ -121,7 +109,6 @@ impl ReplicaState {
         }
     }
 
-    /// Checks that the state can be reached.
     pub async fn ping(&self) -> Result<(), StateError> {
         match &self.0 {
             Backend::Memory(_) => Ok(()),
@@ -129,7 +116,6 @@ impl ReplicaState {
         }
     }
 
-    /// Sends an invalidation to every subscriber, this process included.
     pub async fn publish(&self, invalidation: Invalidation) -> Result<(), StateError> {
         match &self.0 {
             Backend::Memory(memory) => memory.publish(invalidation),
@@ -138,7 +124,6 @@ impl ReplicaState {
         Ok(())
     }
 
-    /// Subscribes to the invalidations published from now on.
     pub fn subscribe(&self) -> Subscription {
         match &self.0 {
             Backend::Memory(memory) => Subscription::memory(memory.subscribe()),

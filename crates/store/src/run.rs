@@ -11,27 +11,21 @@ pub use sink::Chunks;
 pub(crate) use sink::{Frame, Opening, Sink, StreamLimits, channel};
 pub(crate) use streaming::{Cursor, RowSet, Source, Streaming, load};
 
-/// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// An array, a page or one object, by the operation.
     Json,
-    /// One row a line.
     Lines,
     /// The rows of a page as an array, with its numbers beside them.
     Rows,
 }
 
-/// The numbers of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageNumbers {
-    /// How many rows match.
     pub total: i64,
-    /// How many rows are in this page.
     pub count: i64,
 }
 
-/// How much of the database's plan is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanDetail {
     /// The nodes, the number of rows returned, and the time: no count that includes rows hidden from the caller.
@@ -43,12 +37,10 @@ pub enum PlanDetail {
 /// Longer statements are not cached as prepared ones: a connection caches many, and clients choose their shapes.
 const MAX_CACHED_BYTES: usize = 16 * 1024;
 
-/// Whether a prepared statement is cached.
 pub(crate) fn is_cached(text: &str) -> bool {
     text.len() <= MAX_CACHED_BYTES
 }
 
-/// The total of a page, or the statement that counts it.
 pub(crate) enum PageTotal<'q> {
     Known(i64),
     Ask(&'q Sql),

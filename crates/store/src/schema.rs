@@ -10,23 +10,19 @@ use query::types::Scalar;
 pub use postgres::read_postgres;
 pub use sqlite::read_sqlite;
 
-/// The tables and views of a database.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
     /// Every table and view, Peristyle's own left out.
     pub tables: Vec<Table>,
     /// PostgreSQL's search path, without schemas that do not exist.
     pub search_path: Vec<String>,
-    /// PostgreSQL's locale; none on SQLite.
     pub locale: Option<Locale>,
 }
 
-/// The locale of a PostgreSQL database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locale {
     /// `UTF8`, as a rule.
     pub encoding: String,
-    /// `datctype`
     pub ctype: String,
     /// `c` for the C library, `i` for ICU, `b` for PostgreSQL's own.
     pub provider: String,
@@ -45,13 +41,11 @@ impl Locale {
     }
 }
 
-/// A table or view.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts of the database that do not depend on each other")]
 pub struct Table {
     /// Its schema; `main` on SQLite.
     pub schema: String,
-    /// Its name.
     pub name: String,
     /// A view or materialized view, whose columns do not say whether they can be NULL.
     pub is_view: bool,
@@ -65,13 +59,10 @@ pub struct Table {
     pub unseen: Option<String>,
     /// SQLite: why it cannot be read, such as a view of a dropped table. Its columns are unknown then.
     pub unreadable: Option<String>,
-    /// The columns, in order.
     pub columns: Vec<Column>,
-    /// The columns of the primary key; empty without one.
     pub primary_key: Vec<String>,
     /// Unique constraints and whole unique indexes, the primary key left out.
     pub unique_keys: Vec<Vec<String>>,
-    /// Its foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
     /// SQLite: foreign keys without a target, and why.
     pub broken_keys: Vec<(ForeignKey, String)>,
@@ -79,41 +70,32 @@ pub struct Table {
     pub indexes: Vec<Vec<String>>,
 }
 
-/// A column.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts of the database that do not depend on each other")]
 pub struct Column {
-    /// Its name.
     pub name: String,
     /// PostgreSQL: the name of its type, or of the elements' type, domains resolved. SQLite: the type as declared.
     pub native: String,
-    /// PostgreSQL: the schema of that type.
     pub native_schema: String,
     /// PostgreSQL: whether the database user may not use the schema of that type.
     pub unnameable: bool,
-    /// Whether it is an array.
     pub array: bool,
     /// Whether it is declared as an array of arrays, which a manifest cannot express.
     pub nested: bool,
-    /// Whether the type, or that of the elements, is a domain.
     pub domain: bool,
     /// The native enum it or its elements are of.
     pub enumeration: Option<Enumeration>,
-    /// Whether it may hold NULL.
     pub nullable: bool,
     /// Whether the database user may not read it.
     pub forbidden: bool,
-    /// Its collation, if it is not the database's default.
     pub collation: Option<Collation>,
     /// SQLite: whether its type is unknown, as for a computed column of a view.
     pub unknown_type: bool,
-    /// SQLite: its default, as it was written.
     pub default: String,
     /// SQLite: a type that fits all sampled values.
     pub seen: Option<(Scalar, Stored)>,
 }
 
-/// A collation of PostgreSQL that a column was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collation {
     /// Its schema and name.
@@ -122,25 +104,17 @@ pub struct Collation {
     pub deterministic: bool,
 }
 
-/// A native enum type of PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enumeration {
-    /// The schema of the type.
     pub schema: String,
-    /// The type's name.
     pub name: String,
-    /// Its labels, in order.
     pub labels: Vec<String>,
 }
 
-/// A foreign key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
-    /// The referring columns.
     pub columns: Vec<String>,
-    /// The schema of the table referred to.
     pub schema: String,
-    /// The table referred to.
     pub table: String,
     /// Its columns, in the order of the referring ones.
     pub target_columns: Vec<String>,
@@ -180,12 +154,10 @@ impl Schema {
 }
 
 impl Table {
-    /// The column of this name.
     pub fn column(&self, name: &str, dialect: Dialect) -> Option<&Column> {
         self.columns.iter().find(|column| same(&column.name, name, dialect))
     }
 
-    /// The primary key and the unique keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Vec<String>> {
         std::iter::once(&self.primary_key).filter(|key| !key.is_empty()).chain(&self.unique_keys)
     }
@@ -195,7 +167,6 @@ impl Table {
         self.keys().any(|key| key.iter().all(|column| columns.iter().any(|other| same(column, other, dialect))))
     }
 
-    /// Whether an index finds rows by these columns.
     pub(crate) fn is_indexed(&self, columns: &[&str], dialect: Dialect) -> bool {
         self.indexes.iter().any(|index| {
             let leading = &index[..index.len().min(columns.len())];
@@ -205,7 +176,6 @@ impl Table {
 }
 
 impl Column {
-    /// The type as a message names it.
     pub(crate) fn native_name(&self) -> String {
         let brackets = match (self.array, self.nested) {
             (_, true) => "[][]",

@@ -2,18 +2,13 @@
 
 use std::time::Duration;
 
-/// The settings of a database.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseSettings {
-    /// The size of the connection pool.
     pub pool: usize,
     /// How many more connections are reserved for account lookups and health checks.
     pub reserved: usize,
-    /// How long a statement may run.
     pub timeout: Duration,
-    /// Whether PostgreSQL statements are prepared by name.
     pub prepare: Prepare,
-    /// How long the reader of a stream may read nothing.
     pub stall_timeout: Duration,
     /// How long a stream may take in all, including waits for its reader.
     pub stream_timeout: Duration,
@@ -23,7 +18,6 @@ pub struct DatabaseSettings {
     pub abandoned_timeout: Duration,
     /// How many bytes of rows an answer holds at once, and as many again of related rows. The rest is read in portions.
     pub memory: usize,
-    /// Whether SQLite maps its file into memory.
     pub mapping: Mapping,
     /// The page cache of all SQLite connections together, in bytes. A sort uses as much as its connection before it spills to disk.
     pub page_cache: usize,
@@ -48,7 +42,6 @@ impl Default for DatabaseSettings {
     }
 }
 
-/// Whether PostgreSQL statements are prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prepare {
     /// By name, and cached.
@@ -57,23 +50,16 @@ pub enum Prepare {
     Off,
 }
 
-/// Whether SQLite maps its file into memory. Large reads then take two thirds of the time, but truncating the file during a read kills the
-/// process by a signal.
+/// Large reads from a mapped file take two thirds of the time, but truncating the file during a read kills the process by a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
-    /// Pages are read.
     Off,
-    /// Pages are mapped.
     On,
 }
 
-/// What a pool of connections holds now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolFigures {
-    /// Connections that a request holds.
     pub in_use: usize,
-    /// Open connections that nobody holds.
     pub idle: usize,
-    /// Requests that wait for a connection.
     pub waiting: usize,
 }

@@ -6,7 +6,6 @@ mod encode;
 mod functions;
 mod ilike;
 mod interrupt;
-mod location;
 mod page;
 mod prepared;
 mod read;
@@ -14,6 +13,7 @@ mod sample;
 mod session;
 mod stream;
 
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,7 +27,6 @@ use crate::settings::{DatabaseSettings, PoolFigures};
 
 pub(crate) use encode::readable;
 use interrupt::{Interrupt, InterruptOnDrop};
-use location::{FileId, Location};
 pub(crate) use page::page;
 pub(crate) use read::analyze;
 pub(crate) use sample::{check_collations, encoding_of, sample_rows};
@@ -40,7 +39,6 @@ const SAMPLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many steps of SQLite's virtual machine pass between two checks of the interrupt.
 const CHECK_STEPS: i32 = 1_000;
 
-/// A SQLite database.
 #[derive(Clone, Debug)]
 pub(crate) struct Sqlite {
     pool: Arc<Pool>,
@@ -54,7 +52,6 @@ pub(crate) struct Sqlite {
 #[derive(Debug)]
 struct Pool {
     location: Location,
-    /// The file that was opened.
     file: Option<FileId>,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
@@ -64,8 +61,37 @@ struct Pool {
     session: Session,
 }
 
+#[derive(Clone, Debug)]
+enum Location {
+    File(String),
+    Memory(String),
+}
+
+/// Identifies a file. While a connection has it open, no other file gets its inode number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl Location {
+    fn file_id(&self) -> Result<Option<FileId>, Error> {
+        let Location::File(path) = self else { return Ok(None) };
+        let file =
+            std::fs::metadata(path).map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?;
+        Ok(Some(FileId { device: file.dev(), number: file.ino() }))
+    }
+
+    /// Refuses a file that replaced the one that was opened. Its WAL is found by name, so SQLite could apply the old WAL to the new file.
+    fn check_unchanged(&self, opened: Option<FileId>) -> Result<(), Error> {
+        if self.file_id()? == opened {
+            return Ok(());
+        }
+        Err(Error::Unavailable("the SQLite file was replaced; start the server again to read the new one".to_owned()))
+    }
+}
+
 impl Pool {
-    /// An idle connection, or a new one.
     fn take(&self) -> Result<Connection, Error> {
         self.location.check_unchanged(self.file)?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -86,7 +112,6 @@ impl Sqlite {
         PoolFigures { in_use, idle: idle.lock().unwrap_or_else(PoisonError::into_inner).len(), waiting }
     }
 
-    /// Opens a file, or a database in memory for `:memory:`.
     pub(crate) fn open(path: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         let location = match path {
             "" => return Err(Error::Setting("sqlite:// needs a path, such as sqlite://peristyle.db".to_owned())),
@@ -107,12 +132,10 @@ impl Sqlite {
         Ok(Sqlite { pool: Arc::new(pool), timeout, stall_timeout, stream_timeout, memory })
     }
 
-    /// Refuses a file that replaced the one that was opened.
     pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
         self.pool.location.check_unchanged(self.pool.file)
     }
 
-    /// A new connection to the same database.
     pub(crate) fn connection(&self) -> Result<Connection, Error> {
         connect(&self.pool.location, &self.pool.session)
     }
@@ -124,7 +147,6 @@ impl Sqlite {
         }
     }
 
-    /// Runs work with a connection on a blocking thread.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection, &Interrupt) -> Result<T, Error> + Send + 'static,

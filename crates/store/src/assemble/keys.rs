@@ -11,10 +11,8 @@ use query::sql::Level;
 /// No key: one of its columns is NULL, so that nothing can be related.
 const NONE: u32 = u32::MAX;
 
-/// The distinct keys of a batch's rows.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
-    /// For each row, the number of its key.
     of_row: Vec<u32>,
     /// The numbers, found by what the keys hold.
     found: HashTable<u32>,
@@ -31,7 +29,6 @@ struct Parts {
 }
 
 impl Keys {
-    /// An empty set of keys for each relation of a level.
     pub(crate) fn of(level: &Level) -> Vec<Self> {
         level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
     }
@@ -85,18 +82,15 @@ impl Keys {
         of_row.push(number);
     }
 
-    /// The number of a key of one column.
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         self.found.find(self.hasher.hash_one(key), |number| self.parts.at(*number as usize) == key).copied()
     }
 
-    /// The number of a row's key.
     pub(super) fn number(&self, row: usize) -> Option<usize> {
         let number = self.of_row[row];
         (number != NONE).then_some(number as usize)
     }
 
-    /// The keys of some of the rows.
     pub(super) fn part(&self, rows: Range<usize>) -> Keys {
         let mut part = Keys::new(self.parts.width);
         for number in &self.of_row[rows] {
@@ -109,7 +103,6 @@ impl Keys {
         part
     }
 
-    /// How many columns a key has.
     pub(crate) fn width(&self) -> usize {
         self.parts.width
     }

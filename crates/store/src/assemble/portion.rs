@@ -1,5 +1,4 @@
-//! Limits the rows in memory. Rows of a statement beyond the limit wait or are dropped; related rows beyond it are only weighed, so that the
-//! caller can load them for fewer parents at once.
+//! Limits the rows in memory. Related rows beyond the limit are only weighed, and the caller loads them for fewer parents at once.
 
 use std::ops::Range;
 
@@ -8,18 +7,14 @@ use super::{Batch, Keys};
 /// The memory of a row beside its bytes: its end, its owner, its position and the keys of its relations.
 const ROW_OVERHEAD: usize = 64;
 
-/// Some rows of a statement, and whether more follow.
 pub(crate) struct Portion {
     pub(crate) batch: Batch,
     pub(crate) after: After,
 }
 
-/// What follows the rows of a portion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// These were the last rows.
     Nothing,
-    /// More rows may follow.
     Perhaps,
     /// More rows were read and dropped, since they do not fit.
     Dropped,
@@ -36,7 +31,6 @@ pub(crate) struct Gathering<'b> {
     left: &'b mut usize,
 }
 
-/// The rows of a relation, or their weights.
 pub(crate) enum Gathered {
     /// The number of the parent's key for each row, and the rows.
     Whole(Vec<u32>, Batch),
@@ -44,7 +38,6 @@ pub(crate) enum Gathered {
     TooMuch(Vec<usize>),
 }
 
-/// Whether a row was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Yes,
@@ -52,12 +45,10 @@ pub(crate) enum Held {
 }
 
 impl<'b> Gathering<'b> {
-    /// Collects rows for so many keys into the bytes that are left.
     pub(crate) fn new(keys: usize, left: &'b mut usize) -> Self {
         Gathering { batch: Batch::with_capacity(2 * keys), owners: Vec::with_capacity(2 * keys), weights: Vec::new(), keys, left }
     }
 
-    /// The buffer for the next row; [`Gathering::end_row`] ends it.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         self.batch.buffer()
     }
@@ -88,7 +79,6 @@ impl<'b> Gathering<'b> {
         self.owners = Vec::new();
     }
 
-    /// The result, with the keys of the levels below.
     pub(crate) fn end(mut self, pending: Vec<Keys>) -> Gathered {
         if !self.weights.is_empty() {
             return Gathered::TooMuch(self.weights);
@@ -99,7 +89,6 @@ impl<'b> Gathering<'b> {
 }
 
 impl Batch {
-    /// Whether the relations of these rows do not fit into memory.
     pub(crate) fn is_heavy(&self) -> bool {
         !self.weights.is_empty()
     }
@@ -118,7 +107,6 @@ impl Batch {
         weights
     }
 
-    /// Splits the rows into at least two parts, each of which should fit.
     pub(crate) fn parts(&self, max_bytes: usize) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let (mut start, mut sum) = (0, 0_usize);

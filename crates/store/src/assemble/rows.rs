@@ -21,26 +21,20 @@ enum Step<'b> {
     List(&'b Batch, &'b [u32], bool),
 }
 
-/// A partly written row.
 #[derive(Clone, Copy, Debug)]
 struct Row<'b> {
     batch: &'b Batch,
     index: usize,
-    /// The number of its written relations.
     written: usize,
 }
 
-/// Why writing stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// The row is complete.
     Row,
-    /// There are enough bytes.
     Enough,
 }
 
 impl Rows<'_> {
-    /// Begins the next row; returns false at the end.
     pub(crate) fn begin(&mut self) -> bool {
         let more = self.next < self.batch.len();
         if more {
@@ -50,12 +44,10 @@ impl Rows<'_> {
         more
     }
 
-    /// Whether a row is not complete.
     pub(crate) fn is_open(&self) -> bool {
         !self.steps.is_empty()
     }
 
-    /// Continues the open row until it is complete or there are enough bytes.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> Written {
         while let Some(step) = self.steps.last_mut() {
             match step {
@@ -134,7 +126,6 @@ impl<'b> Row<'b> {
 }
 
 impl Loaded {
-    /// Writes a few rows without relations.
     fn leaves(&self, members: &[u32], out: &mut Vec<u8>) {
         let leaf = |row: u32, out: &mut Vec<u8>| {
             out.extend_from_slice(self.batch.row(row as usize));
@@ -171,15 +162,23 @@ mod tests {
         batch
     }
 
+    fn keys<const N: usize>(rows: [Option<&str>; N]) -> Keys {
+        let mut keys = Keys::new(1);
+        for key in rows {
+            keys.add(std::iter::once(key.map(str::as_bytes)));
+        }
+        keys
+    }
+
+    fn many(key: &str) -> Member {
+        Member { key: key.as_bytes().into(), many: true }
+    }
+
     #[test]
     fn children_keep_their_order_and_may_be_shared() {
         let mut parents = batch(&["{\"id\":1", "{\"id\":2", "{\"id\":3", "{"]);
-        let mut keys = Keys::new(1);
-        for key in [Some(&b"a"[..]), Some(b"b"), None, Some(b"a")] {
-            keys.add([key].into_iter());
-        }
         let children = batch(&["{\"n\":1", "{\"n\":2", "{\"n\":3"]);
-        parents.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0, 1, 0], children);
+        parents.attach(many(r#","c":"#), keys([Some("a"), Some("b"), None, Some("a")]), &[0, 1, 0], children);
         assert_eq!(
             written(&parents, usize::MAX),
             r#"{"id":1,"c":[{"n":1},{"n":3}]} {"id":2,"c":[{"n":2}]} {"id":3,"c":[]} {"c":[{"n":1},{"n":3}]} "#
@@ -189,20 +188,14 @@ mod tests {
     #[test]
     fn the_written_size_counts_shared_rows_each_time() {
         let mut parents = batch(&["{\"id\":1", "{\"id\":2"]);
-        let mut keys = Keys::new(1);
-        for key in [b"a", b"a"] {
-            keys.add([Some(&key[..])].into_iter());
-        }
-        parents.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0, 0], batch(&["{\"n\":1", "{\"n\":2"]));
+        parents.attach(many(r#","c":"#), keys([Some("a"); 2]), &[0, 0], batch(&["{\"n\":1", "{\"n\":2"]));
         let (size, taken) = (parents.written_size(), written(&parents, usize::MAX).len());
         assert!((taken..taken + 16).contains(&size), "{size} for {taken}");
         // A thousand for each of a thousand, and so on, saturates.
         let mut crowd = batch(&["{\"n\":1"; 1_000]);
         for _ in 0..9 {
             let mut above = batch(&["{\"n\":1"; 1_000]);
-            let mut keys = Keys::new(1);
-            (0..1_000).for_each(|_| keys.add([Some(&b"a"[..])].into_iter()));
-            above.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0; 1_000], crowd);
+            above.attach(many(r#","c":"#), keys([Some("a"); 1_000]), &[0; 1_000], crowd);
             crowd = above;
         }
         assert_eq!(crowd.written_size(), usize::MAX);
@@ -227,21 +220,13 @@ mod tests {
     }
 
     /// Levels of two rows each, every row with both rows below it.
-    fn doubling(levels: usize, many: bool) -> Batch {
+    fn doubling(levels: usize, is_list: bool) -> Batch {
         let mut below = batch(&["{\"n\":0", "{"]);
         for _ in 0..levels {
             let mut above = batch(&["{\"n\":1", "{"]);
-            let mut keys = Keys::new(1);
-            for key in [b"a", b"b"] {
-                keys.add([Some(&key[..])].into_iter());
-            }
-            let mut again = Keys::new(1);
-            for key in [None, Some(&b"a"[..])] {
-                again.add([key].into_iter());
-            }
-            let owners: &[u32] = if many { &[0, 1] } else { &[0] };
-            above.attach(Member { key: br#","c":"#[..].into(), many }, keys, owners, below);
-            above.attach(Member { key: br#","d":"#[..].into(), many: true }, again, &[0, 0], batch(&["{\"m\":1", "{\"m\":2"]));
+            let owners: &[u32] = if is_list { &[0, 1] } else { &[0] };
+            above.attach(Member { many: is_list, ..many(r#","c":"#) }, keys([Some("a"), Some("b")]), owners, below);
+            above.attach(many(r#","d":"#), keys([None, Some("a")]), &[0, 0], batch(&["{\"m\":1", "{\"m\":2"]));
             below = above;
         }
         below
@@ -249,8 +234,8 @@ mod tests {
 
     #[test]
     fn pieces_of_any_size_give_the_same_rows() {
-        for many in [true, false] {
-            let batch = doubling(4, many);
+        for is_list in [true, false] {
+            let batch = doubling(4, is_list);
             let whole = written(&batch, usize::MAX);
             for row in whole.split_terminator(' ') {
                 serde_json::from_str::<serde_json::Value>(row).expect(row);
@@ -267,11 +252,7 @@ mod tests {
         let mut below = batch(&["{\"n\":0", "{\"n\":1"]);
         for _ in 0..200 {
             let mut above = batch(&["{\"n\":0", "{\"n\":1"]);
-            let mut keys = Keys::new(1);
-            for _ in 0..2 {
-                keys.add([Some(&b"a"[..])].into_iter());
-            }
-            above.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0, 0], below);
+            above.attach(many(r#","c":"#), keys([Some("a"); 2]), &[0, 0], below);
             below = above;
         }
         let mut rows = below.rows();

@@ -3,7 +3,6 @@
 use query::catalog::{Field, Stored};
 use query::types::{Scalar, Type};
 
-/// How SQLite converts stored values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Affinity {
     Integer,
@@ -37,36 +36,27 @@ pub(super) fn contradiction(field: &Field, declared: &str) -> Option<&'static st
         Type::Array(_) => &Scalar::Json,
         Type::One(scalar) => scalar,
     };
-    match scalar {
-        Scalar::Bool | Scalar::Int | Scalar::BigInt => match affinity {
-            Affinity::Text => Some("it turns whole numbers into strings, which read as null; declare the column INTEGER"),
-            Affinity::Real => Some("it turns whole numbers into floats, which read as null; declare the column INTEGER"),
-            _ => None,
-        },
-        Scalar::Float => match affinity {
-            Affinity::Text => Some("it turns numbers into strings, which read as null; declare the column REAL"),
-            Affinity::Integer => Some("it is meant for whole numbers; declare the column REAL or the field bigint"),
-            _ => None,
-        },
-        Scalar::Decimal => match affinity {
-            Affinity::Integer | Affinity::Real | Affinity::Numeric => {
-                Some("it keeps decimals as floats, which lose digits and scale; declare the column TEXT")
-            }
-            _ => None,
-        },
-        Scalar::Text | Scalar::Enum(_) => match affinity {
-            Affinity::Integer | Affinity::Real | Affinity::Numeric => {
-                Some("it turns strings of digits into numbers, which read as null; declare the column TEXT")
-            }
-            _ => None,
-        },
-        Scalar::Timestamp if field.stored == Stored::Unix => match affinity {
-            Affinity::Text => Some("it turns seconds into strings, which read as null; declare the column INTEGER"),
-            _ => None,
-        },
-        Scalar::Uuid | Scalar::Date | Scalar::Time | Scalar::Timestamp | Scalar::Json => match affinity {
-            Affinity::Integer | Affinity::Real => Some("it is meant for numbers, which read as null; declare the column TEXT"),
-            _ => None,
-        },
+    match (scalar, affinity) {
+        (Scalar::Bool | Scalar::Int | Scalar::BigInt, Affinity::Text) => {
+            Some("it turns whole numbers into strings, which read as null; declare the column INTEGER")
+        }
+        (Scalar::Bool | Scalar::Int | Scalar::BigInt, Affinity::Real) => {
+            Some("it turns whole numbers into floats, which read as null; declare the column INTEGER")
+        }
+        (Scalar::Float, Affinity::Text) => Some("it turns numbers into strings, which read as null; declare the column REAL"),
+        (Scalar::Float, Affinity::Integer) => Some("it is meant for whole numbers; declare the column REAL or the field bigint"),
+        (Scalar::Decimal, Affinity::Integer | Affinity::Real | Affinity::Numeric) => {
+            Some("it keeps decimals as floats, which lose digits and scale; declare the column TEXT")
+        }
+        (Scalar::Text | Scalar::Enum(_), Affinity::Integer | Affinity::Real | Affinity::Numeric) => {
+            Some("it turns strings of digits into numbers, which read as null; declare the column TEXT")
+        }
+        (Scalar::Timestamp, _) if field.stored == Stored::Unix => {
+            (affinity == Affinity::Text).then_some("it turns seconds into strings, which read as null; declare the column INTEGER")
+        }
+        (Scalar::Uuid | Scalar::Date | Scalar::Time | Scalar::Timestamp | Scalar::Json, Affinity::Integer | Affinity::Real) => {
+            Some("it is meant for numbers, which read as null; declare the column TEXT")
+        }
+        _ => None,
     }
 }

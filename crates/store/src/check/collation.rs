@@ -5,7 +5,6 @@ use query::sql::Dialect;
 
 use crate::schema::{Collation, Schema};
 
-/// The fields to cast.
 pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, FieldId)> {
     let mut found = Vec::new();
     for (id, resource) in catalog.resources().iter().enumerate() {
@@ -41,7 +40,6 @@ fn of_column<'s>(schema: &'s Schema, table: &TableName, column: &Identifier) -> 
     schema.table(table, Dialect::Postgres)?.column(column.plain(), Dialect::Postgres)?.collation.as_ref()
 }
 
-/// Whether a column of a pivot compares different strings as equal.
 fn takes_for_equal(schema: &Schema, table: &TableName, column: &Identifier) -> bool {
     let found = schema.table(table, Dialect::Postgres).and_then(|table| table.column(column.plain(), Dialect::Postgres));
     found.is_some_and(|found| found.native == "citext" || found.collation.as_ref().is_some_and(|collation| !collation.deterministic))

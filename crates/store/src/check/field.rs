@@ -29,7 +29,6 @@ impl<'c> Checker<'c> {
         self.nullable(field, table, column, &what);
     }
 
-    /// The column of this name; its absence is an error.
     pub(super) fn column(&mut self, table: &'c Table, name: &str, line: usize, what: &str) -> Option<&'c Column> {
         let column = table.column(name, self.dialect);
         match column {

@@ -5,7 +5,6 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{Collation, Column};
 
-/// The native type of the column for this field; none if the field cannot read it.
 pub(super) fn native(kind: &Type, column: &Column) -> Option<Native> {
     match kind {
         Type::One(kind) if !column.array => scalar(kind, column).map(|native| match &column.collation {

@@ -11,7 +11,6 @@ use crate::sqlite::{check_collations, encoding_of, readable, sample_rows};
 
 use super::{Finding, Severity};
 
-/// A table of the manifest with its fields.
 pub(crate) struct DeclaredTable {
     resource: String,
     line: usize,
@@ -53,20 +52,19 @@ pub(crate) fn invalid_values(connection: &Connection, tables: &[DeclaredTable], 
         let found = schema.find(None, &declared.table, Dialect::Sqlite).filter(|table| table.unreadable.is_none());
         found.is_some_and(|table| declared.fields.iter().all(|field| table.column(&field.column, Dialect::Sqlite).is_some()))
     };
+    let warning = |line: usize, message: String| Finding { severity: Severity::Warning, line, message };
     for table in tables.iter().filter(is_complete) {
         begin();
         let (rows, counts) = match count(connection, table) {
             Ok(counted) => counted,
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-                let message = format!("`{}`: reading its first rows takes too long", table.resource);
-                findings.push(Finding { severity: Severity::Warning, line: table.line, message });
+                findings.push(warning(table.line, format!("`{}`: reading its first rows takes too long", table.resource)));
                 continue;
             }
             Err(error) => {
                 // SQLite lacks a collation or a function of the program that made the file.
-                let message =
-                    format!("`{}`: SQLite cannot read it in every way, and statements that need to will fail: {error}", table.resource);
-                findings.push(Finding { severity: Severity::Warning, line: table.line, message });
+                let reason = "SQLite cannot read it in every way, and statements that need to will fail";
+                findings.push(warning(table.line, format!("`{}`: {reason}: {error}", table.resource)));
                 continue;
             }
         };
@@ -82,7 +80,7 @@ pub(crate) fn invalid_values(connection: &Connection, tables: &[DeclaredTable], 
                 "`{}`: of the first {rows} row(s), {count} have an invalid {kind}{form}, and read as null; another type may fit",
                 field.name
             );
-            findings.push(Finding { severity: Severity::Warning, line: field.line, message });
+            findings.push(warning(field.line, message));
         }
     }
     Ok(findings)
@@ -97,7 +95,6 @@ fn encoding(connection: &Connection, tables: &[DeclaredTable]) -> Option<Finding
     Some(Finding { severity: Severity::Warning, line: text.line, message })
 }
 
-/// The number of rows that were read, and the number of invalid values of each field.
 fn count(connection: &Connection, table: &DeclaredTable) -> rusqlite::Result<(u32, Vec<u32>)> {
     check_collations(connection, &table.table)?;
     let mut counts = vec![0; table.fields.len()];

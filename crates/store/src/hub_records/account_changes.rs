@@ -16,16 +16,10 @@ use super::{Bind, Row, Run, Transaction, unexpected};
 /// A transaction with more changes than this announces a change of everybody: a role with a hundred thousand holders is one row.
 const MAX_NAMED: usize = 32;
 
-/// The changes of one transaction.
-#[derive(Debug, Default)]
-pub(crate) struct Changes(Vec<(ChangeKind, Subject)>);
-
-/// The numbers of the changes in the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedRange {
     /// The smallest number in the feed; one more than the newest if the feed is empty.
     pub oldest: i64,
-    /// The largest number so far.
     pub newest: i64,
 }
 
@@ -36,28 +30,26 @@ impl FeedRange {
     }
 }
 
-impl Changes {
-    pub(crate) fn add(&mut self, happening: ChangeKind, subject: Subject) {
+impl Transaction {
+    /// Adds an account change to the change feed; satellites see it after the commit.
+    pub(crate) fn announce_change(&mut self, happening: ChangeKind, subject: Subject) {
         let change = (happening, subject);
-        if self.0.len() <= MAX_NAMED && !self.0.contains(&change) {
-            self.0.push(change);
+        if self.changes.len() <= MAX_NAMED && !self.changes.contains(&change) {
+            self.changes.push(change);
         }
-    }
-
-    /// Each change, or one for everybody if there are too many.
-    fn announced(self) -> Vec<(ChangeKind, Subject)> {
-        if self.0.len() <= MAX_NAMED { self.0 } else { vec![(ChangeKind::ClaimsChange, Subject::Everybody)] }
     }
 }
 
-/// FeedRange what a transaction changed and keeps it.
-pub(crate) async fn store(transaction: &mut Transaction, changes: Changes) -> Result<(), Error> {
+pub(crate) async fn store(transaction: &mut Transaction) -> Result<(), Error> {
     const NUMBERED: &str = "UPDATE peristyle.change_number SET last = last + $1 RETURNING last";
     const KEPT: &str =
         "INSERT INTO peristyle.account_change (sequence, kind, account_id, family_id, client_id) VALUES ($1, $2, $3, $4, $5)";
-    let changes = changes.announced();
+    let mut changes = std::mem::take(&mut transaction.changes);
     if changes.is_empty() {
         return Ok(());
+    }
+    if changes.len() > MAX_NAMED {
+        changes = vec![(ChangeKind::ClaimsChange, Subject::Everybody)];
     }
     let count = i64::try_from(changes.len()).unwrap_or(i64::MAX);
     let last =
@@ -98,7 +90,6 @@ fn read(row: &Row) -> Result<AccountChange, Error> {
     Ok(AccountChange { sequence: row.number(0)?, happening, subject, at: row.timestamp(1)? })
 }
 
-/// The numbers in the feed.
 pub async fn range(on: impl Run) -> Result<FeedRange, Error> {
     const SQL: &str = "SELECT last, (SELECT coalesce(min(sequence), last + 1) FROM peristyle.account_change) FROM peristyle.change_number";
     let row = on.row(SQL, &[]).await?.ok_or_else(|| unexpected(0, "the counter of changes"))?;
@@ -112,8 +103,7 @@ pub async fn after(on: impl Run, sequence: i64, limit: i64) -> Result<Vec<Accoun
     on.rows(SQL, &[Bind::Number(sequence), Bind::Number(limit)]).await?.iter().map(read).collect()
 }
 
-/// The clients with grants of these accounts, and of these families: only they may hear of a change. A family is stored as long as any of
-/// its access tokens can be alive.
+/// The clients with grants: only they may hear of a change. A family is stored as long as any of its access tokens can be alive.
 pub async fn clients_of(on: impl Run, accounts: &[Uuid], families: &[Uuid]) -> Result<BTreeMap<Uuid, BTreeSet<ClientId>>, Error> {
     const SQL: &str = "SELECT account_id, client_id FROM peristyle.family WHERE account_id IN (SELECT unnest($1)) \
                        UNION SELECT id, client_id FROM peristyle.family WHERE id IN (SELECT unnest($2))";

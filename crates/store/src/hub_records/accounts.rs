@@ -10,9 +10,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::hub_records::clients::{self, client_columns};
-use crate::hub_records::password_links;
-use crate::hub_records::row_lock::lock_account;
-use crate::hub_records::{Bind, Row, Run, Transaction, unexpected};
+use crate::hub_records::{Bind, Row, Run, Transaction, password_links, unexpected};
 
 /// The columns of an account `a`, in the order [`read`] expects them.
 macro_rules! account_columns {
@@ -23,10 +21,8 @@ macro_rules! account_columns {
 }
 pub(crate) use account_columns;
 
-/// The number of these columns.
 pub(crate) const WIDTH: usize = 14;
 
-/// Reads an account from the columns at this offset.
 pub(crate) fn read(row: &Row, from: usize) -> Result<Account, Error> {
     let Value::Object(meta) = row.json(from + 10)? else { return Err(unexpected(from + 10, "an object")) };
     Ok(Account {
@@ -53,12 +49,9 @@ pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<Account>, Error> {
     on.row(SQL, &[Bind::Id(id)]).await?.map(|row| read(&row, 0)).transpose()
 }
 
-/// The account whose name was typed to sign in.
 #[derive(Clone, Debug)]
 pub struct LoginCandidate {
-    /// The account.
     pub account: Account,
-    /// The hash of its password.
     pub hash: Option<PasswordHash>,
     /// When it last signed in from this client address.
     pub last_here: Option<Timestamp>,
@@ -90,7 +83,6 @@ fn read_candidate(row: &Row) -> Result<LoginCandidate, Error> {
     Ok(LoginCandidate { account: read(row, 0)?, hash: credential(row, WIDTH)?, last_here: row.maybe_timestamp(WIDTH + 1)? })
 }
 
-/// The account with this username or email, for a sign-in from this client address.
 pub async fn login_candidate(on: impl Run, name: &str, address: &str) -> Result<Option<LoginCandidate>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
@@ -125,13 +117,11 @@ pub async fn login_candidate_at(
     Ok(Some((clients::read(&row, WIDTH + 2)?, known)))
 }
 
-/// The account with this username or email.
 pub async fn by_login(on: impl Run, name: &str) -> Result<Option<Account>, Error> {
     const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.account a WHERE ", named!());
     on.row(SQL, &[Bind::Text(&key_of(name))]).await?.map(|row| read(&row, 0)).transpose()
 }
 
-/// The hash of the password of an account.
 pub async fn credential_of(on: impl Run, account: Uuid) -> Result<Option<PasswordHash>, Error> {
     let row = on.row("SELECT hash FROM peristyle.credential WHERE account_id = $1", &[Bind::Id(account)]).await?;
     row.map_or(Ok(None), |row| credential(&row, 0))
@@ -142,7 +132,6 @@ fn credential(row: &Row, column: usize) -> Result<Option<PasswordHash>, Error> {
     text.map(PasswordHash::parse).transpose().map_err(|_| unexpected(column, "a password hash"))
 }
 
-/// A page of the accounts that are not removed, by code.
 pub async fn list(on: impl Run, limit: i64, offset: i64) -> Result<Vec<Account>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
@@ -157,56 +146,44 @@ pub async fn insert(on: impl Run, account: &Account) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.account (id, type, code, email, email_key, username, username_key, is_active, tags, scopes, \
                        d_permissions, d_tenants, meta, created_at, updated_at) \
                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)";
-    let kept = AccountRow::of(account);
+    let (keys, meta) = (login_keys(account), Value::Object(account.meta.clone()).to_string());
     let rights = account.rights.to_json().to_string();
     let derived = [Bind::Json(&rights), Bind::Ids(&account.tenants)];
-    let binds = [&kept.binds(account)[..], &derived, &[Bind::Json(&kept.meta), Bind::timestamp(account.created_at)]].concat();
+    let binds = [&binds(account, &keys)[..], &derived, &[Bind::Json(&meta), Bind::timestamp(account.created_at)]].concat();
     on.rows(SQL, &binds).await.map(drop)
 }
 
-/// Updates an account, except its derived fields.
 pub async fn update(transaction: &mut Transaction, account: &Account, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.account SET type = $2, code = $3, email = $4, email_key = $5, username = $6, username_key = $7, \
                        is_active = $8, tags = $9, scopes = $10, meta = $11, updated_at = $12 WHERE id = $1 AND deleted_at IS NULL";
-    let kept = AccountRow::of(account);
-    let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::timestamp(now)]].concat();
+    let (keys, meta) = (login_keys(account), Value::Object(account.meta.clone()).to_string());
+    let binds = [&binds(account, &keys)[..], &[Bind::Json(&meta), Bind::timestamp(now)]].concat();
     transaction.announce_change(ChangeKind::ClaimsChange, Subject::Account(account.id));
-    lock_account(transaction, account.id).await?;
-    password_links::delete_if_moved(transaction, account, kept.email_key.as_deref()).await?;
+    transaction.lock_account(account.id).await?;
+    password_links::delete_if_moved(transaction, account, keys[0].as_deref()).await?;
     transaction.run(SQL, &binds).await.map(drop)
 }
 
-/// The columns of a row that differ from the fields of the account.
-struct AccountRow {
-    email_key: Option<String>,
-    username_key: Option<String>,
-    meta: String,
+/// The lookup keys of the email and the username.
+fn login_keys(account: &Account) -> [Option<String>; 2] {
+    [&account.email, &account.username].map(|name| name.as_deref().map(login_name))
 }
 
-impl AccountRow {
-    fn of(account: &Account) -> Self {
-        AccountRow {
-            email_key: account.email.as_deref().map(login_name),
-            username_key: account.username.as_deref().map(login_name),
-            meta: Value::Object(account.meta.clone()).to_string(),
-        }
-    }
-
-    /// The first values of an insert and an update.
-    fn binds<'a>(&'a self, account: &'a Account) -> [Bind<'a>; 10] {
-        [
-            Bind::Id(account.id),
-            Bind::Text(account.kind.as_str()),
-            Bind::Text(&account.code),
-            Bind::maybe(account.email.as_deref(), Bind::Text),
-            Bind::maybe(self.email_key.as_deref(), Bind::Text),
-            Bind::maybe(account.username.as_deref(), Bind::Text),
-            Bind::maybe(self.username_key.as_deref(), Bind::Text),
-            Bind::Flag(account.is_active),
-            Bind::Texts(&account.tags),
-            Bind::Texts(&account.scopes),
-        ]
-    }
+/// The first values of an insert and an update.
+fn binds<'a>(account: &'a Account, [email_key, username_key]: &'a [Option<String>; 2]) -> [Bind<'a>; 10] {
+    let maybe = |text: Option<&'a str>| Bind::maybe(text, Bind::Text);
+    [
+        Bind::Id(account.id),
+        Bind::Text(account.kind.as_str()),
+        Bind::Text(&account.code),
+        maybe(account.email.as_deref()),
+        maybe(email_key.as_deref()),
+        maybe(account.username.as_deref()),
+        maybe(username_key.as_deref()),
+        Bind::Flag(account.is_active),
+        Bind::Texts(&account.tags),
+        Bind::Texts(&account.scopes),
+    ]
 }
 
 /// Removes an account: its row stays for references, its names become free, and it loses everything else.
@@ -228,11 +205,10 @@ pub async fn remove(transaction: &mut Transaction, id: Uuid, now: Timestamp) -> 
     Ok(())
 }
 
-/// Sets the password and deletes the password links.
 pub async fn set_credential(transaction: &mut Transaction, account: Uuid, hash: &PasswordHash, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.credential (account_id, hash, changed_at) VALUES ($1, $2, $3) \
                        ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at";
-    lock_account(transaction, account).await?;
+    transaction.lock_account(account).await?;
     transaction.run(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::timestamp(now)]).await?;
     password_links::delete(transaction, &[account]).await
 }
@@ -248,7 +224,7 @@ pub async fn replace_credential(
     const SQL: &str = "UPDATE peristyle.credential SET hash = $2, changed_at = $3 WHERE account_id = $1 AND (hash = $4 OR hash = $5) \
                        RETURNING account_id";
     let [compared, renewed] = proven(present);
-    lock_account(transaction, account).await?;
+    transaction.lock_account(account).await?;
     let binds = [Bind::Id(account), Bind::Text(chosen.as_str()), Bind::timestamp(now), compared, renewed];
     if transaction.run(SQL, &binds).await?.is_empty() {
         return Ok(false);
@@ -286,7 +262,6 @@ pub async fn set_tenants(transaction: &mut Transaction, account: Uuid, tenants: 
     transaction.run(ADDED, &[Bind::Id(account), Bind::Ids(tenants)]).await.map(drop)
 }
 
-/// The number of active accounts with the built-in role.
 pub async fn active_administrators(on: impl Run) -> Result<usize, Error> {
     const SQL: &str = "SELECT count(*) FROM peristyle.account a JOIN peristyle.account_role r ON r.account_id = a.id \
                        WHERE r.role_id = $1 AND a.is_active AND a.deleted_at IS NULL";
@@ -294,7 +269,6 @@ pub async fn active_administrators(on: impl Run) -> Result<usize, Error> {
     row.map_or(Ok(0), |row| Ok(usize::try_from(row.number(0)?).unwrap_or_default()))
 }
 
-/// The number of accounts that are not removed.
 pub async fn count(on: impl Run) -> Result<i64, Error> {
     let row = on.row("SELECT count(*) FROM peristyle.account WHERE deleted_at IS NULL", &[]).await?;
     row.map_or(Ok(0), |row| row.number(0))

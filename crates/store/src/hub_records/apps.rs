@@ -13,24 +13,17 @@ pub use identity::grant::Admission;
 /// An app: what people sign in to. Several clients may belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct App {
-    /// `id`
     pub id: Uuid,
     /// `code`: a unique readable name.
     pub code: String,
-    /// `name`
     pub name: String,
-    /// `url`
     pub url: Option<String>,
-    /// Who may sign in to it.
     pub access: Access,
 }
 
-/// Who may sign in to an app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Every account.
     Open,
-    /// The accounts on its list.
     Closed,
 }
 
@@ -44,31 +37,26 @@ fn read(row: &Row) -> Result<App, Error> {
     })
 }
 
-/// All apps by code.
 pub async fn list(on: impl Run) -> Result<Vec<App>, Error> {
     on.rows("SELECT id, code, name, url, is_closed FROM peristyle.app ORDER BY code", &[]).await?.iter().map(read).collect()
 }
 
-/// The app with this code.
 pub async fn by_code(on: impl Run, code: &str) -> Result<Option<App>, Error> {
     const SQL: &str = "SELECT id, code, name, url, is_closed FROM peristyle.app WHERE code = $1";
     on.row(SQL, &[Bind::Text(code)]).await?.as_ref().map(read).transpose()
 }
 
-/// The app with this id.
 pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<App>, Error> {
     const SQL: &str = "SELECT id, code, name, url, is_closed FROM peristyle.app WHERE id = $1";
     on.row(SQL, &[Bind::Id(id)]).await?.as_ref().map(read).transpose()
 }
 
-/// Inserts an app.
 pub async fn insert(on: impl Run, app: &App, now: Timestamp) -> Result<(), Error> {
     const SQL: &str =
         "INSERT INTO peristyle.app (id, code, name, url, is_closed, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)";
     save(on, SQL, app, now).await
 }
 
-/// Updates an app.
 pub async fn update(on: impl Run, app: &App, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.app SET code = $2, name = $3, url = $4, is_closed = $5, updated_at = $6 WHERE id = $1";
     save(on, SQL, app, now).await
@@ -91,7 +79,6 @@ pub async fn remove(on: impl Run, id: Uuid) -> Result<(), Error> {
     on.rows("DELETE FROM peristyle.app WHERE id = $1", &[Bind::Id(id)]).await.map(drop)
 }
 
-/// Removes the app with this code if no client belongs to it.
 pub async fn remove_unused(on: impl Run, code: &str) -> Result<(), Error> {
     const SQL: &str =
         "DELETE FROM peristyle.app AS p WHERE p.code = $1 AND NOT EXISTS (SELECT 1 FROM peristyle.client c WHERE c.app_id = p.id)";
@@ -106,25 +93,21 @@ pub async fn admit(on: impl Run, id: Uuid, app: Uuid, account: Uuid, now: Timest
     Ok(!listed.is_empty())
 }
 
-/// The app and the account of a list entry.
 pub async fn listing(on: impl Run, id: Uuid) -> Result<Option<(Uuid, Uuid)>, Error> {
     let row = on.row("SELECT app_id, account_id FROM peristyle.app_account WHERE id = $1", &[Bind::Id(id)]).await?;
     row.map(|row| Ok((row.id(0)?, row.id(1)?))).transpose()
 }
 
-/// Takes an account off the list of an app; whether it was there.
 pub async fn expel(on: impl Run, app: Uuid, account: Uuid) -> Result<bool, Error> {
     const SQL: &str = "DELETE FROM peristyle.app_account WHERE app_id = $1 AND account_id = $2 RETURNING id";
     Ok(!on.rows(SQL, &[Bind::Id(app), Bind::Id(account)]).await?.is_empty())
 }
 
-/// The accounts on the list of an app, and when each used it last.
 pub async fn members(on: impl Run, app: Uuid) -> Result<Vec<(Uuid, Option<Timestamp>)>, Error> {
     const SQL: &str = "SELECT account_id, last_used_at FROM peristyle.app_account WHERE app_id = $1 ORDER BY account_id";
     on.rows(SQL, &[Bind::Id(app)]).await?.iter().map(|row| Ok((row.id(0)?, row.maybe_timestamp(1)?))).collect()
 }
 
-/// Whether an account may sign in to the app of a client.
 pub async fn admission(on: impl Run, client: &Client, account: Uuid) -> Result<Admission, Error> {
     const SQL: &str = "SELECT 1 FROM peristyle.app p LEFT JOIN peristyle.app_account m ON m.app_id = p.id AND m.account_id = $2 \
                        WHERE p.id = $1 AND p.is_closed AND m.id IS NULL";

@@ -11,28 +11,20 @@ use crate::hub_records::{Bind, Row, Run, unexpected};
 /// The time of an audit event, and the client address if it came over the network.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditContext<'a> {
-    /// The time.
     pub now: Timestamp,
-    /// The client address.
     pub address: Option<&'a str>,
 }
 
-/// A stored audit event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedEvent {
     /// Its number: later events have larger ones, but a number may become visible after a larger one did.
     pub sequence: i64,
-    /// The time.
     pub at: Timestamp,
-    /// Its stable name.
     pub name: String,
-    /// The client address.
     pub address: Option<String>,
-    /// Its data.
     pub data: Map<String, Value>,
 }
 
-/// The columns of an audit event.
 pub(crate) struct AuditColumns {
     pub(crate) data: String,
     pub(crate) account: Option<Uuid>,
@@ -71,7 +63,6 @@ pub async fn append_repeats(on: impl Run, event: &AuditEvent, times: u64, contex
     on.rows(INSERT, &binds(event, &AuditColumns::with(data), context)).await.map(drop)
 }
 
-/// The line for the log of the process.
 pub(crate) fn line(event: &AuditEvent, columns: &AuditColumns, context: AuditContext<'_>) -> AuditLine {
     AuditLine { event: event.name(), address: context.address.map(str::to_owned), data: columns.data.clone() }
 }
@@ -89,7 +80,6 @@ fn binds<'a>(event: &AuditEvent, columns: &'a AuditColumns, context: AuditContex
     ]
 }
 
-/// Writes an event to the log of the process only.
 pub fn log(event: &AuditEvent, context: AuditContext<'_>) {
     line(event, &AuditColumns::of(event), context).write();
 }
@@ -105,7 +95,6 @@ fn read(row: &Row) -> Result<LoggedEvent, Error> {
     })
 }
 
-/// The newest events, the newest last.
 pub async fn newest(on: impl Run, limit: i64) -> Result<Vec<LoggedEvent>, Error> {
     const SQL: &str = "SELECT sequence, at, kind, address, detail FROM peristyle.event ORDER BY sequence DESC LIMIT $1";
     let mut events: Vec<LoggedEvent> = on.rows(SQL, &[Bind::Number(limit)]).await?.iter().map(read).collect::<Result<_, _>>()?;
@@ -113,18 +102,15 @@ pub async fn newest(on: impl Run, limit: i64) -> Result<Vec<LoggedEvent>, Error>
     Ok(events)
 }
 
-/// The events with larger numbers than this, in their order.
 pub async fn after(on: impl Run, sequence: i64, limit: i64) -> Result<Vec<LoggedEvent>, Error> {
     const SQL: &str = "SELECT sequence, at, kind, address, detail FROM peristyle.event WHERE sequence > $1 ORDER BY sequence LIMIT $2";
     on.rows(SQL, &[Bind::Number(sequence), Bind::Number(limit)]).await?.iter().map(read).collect()
 }
 
-/// An audit event for the log of the process.
 #[derive(Debug)]
 pub struct AuditLine {
     event: &'static str,
     address: Option<String>,
-    /// Its data as JSON.
     data: String,
 }
 

@@ -17,10 +17,8 @@ macro_rules! client_columns {
 }
 pub(crate) use client_columns;
 
-/// The number of these columns.
 pub(crate) const WIDTH: usize = 12;
 
-/// Reads a client from the columns at this offset.
 pub(crate) fn read(row: &Row, from: usize) -> Result<Client, Error> {
     let previous = match (row.is_null(from + 3), row.maybe_timestamp(from + 4)?) {
         (false, Some(until)) => Some((row.digest(from + 3)?, until)),
@@ -49,19 +47,16 @@ pub async fn by_id(on: impl Run, id: &str) -> Result<Option<Client>, Error> {
     on.row(SQL, &[Bind::Text(id)]).await?.map(|row| read(&row, 0)).transpose()
 }
 
-/// All clients by id.
 pub async fn list(on: impl Run) -> Result<Vec<Client>, Error> {
     const SQL: &str = concat!("SELECT ", client_columns!(), " FROM peristyle.client c ORDER BY c.id");
     on.rows(SQL, &[]).await?.iter().map(|row| read(row, 0)).collect()
 }
 
-/// The clients of an app.
 pub async fn of_app(on: impl Run, app: Uuid) -> Result<Vec<Client>, Error> {
     const SQL: &str = concat!("SELECT ", client_columns!(), " FROM peristyle.client c WHERE c.app_id = $1 ORDER BY c.id");
     on.rows(SQL, &[Bind::Id(app)]).await?.iter().map(|row| read(row, 0)).collect()
 }
 
-/// Inserts a client.
 pub async fn insert(on: impl Run, client: &Client, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.client (id, name, secret_hash, previous_secret_hash, previous_secret_until, redirect, grants, \
                        access_token_seconds, refresh_token_seconds, is_active, app_id, administers, created_at, updated_at) \
@@ -69,7 +64,6 @@ pub async fn insert(on: impl Run, client: &Client, now: Timestamp) -> Result<(),
     save(on, SQL, client, now).await
 }
 
-/// Updates a client with its secret.
 pub async fn update(on: impl Run, client: &Client, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.client SET name = $2, secret_hash = $3, previous_secret_hash = $4, previous_secret_until = $5, \
                        redirect = $6, grants = $7, access_token_seconds = $8, refresh_token_seconds = $9, is_active = $10, app_id = $11, \
@@ -98,7 +92,6 @@ async fn save(on: impl Run, sql: &'static str, client: &Client, now: Timestamp) 
     on.rows(sql, &binds).await.map(drop)
 }
 
-/// Removes a client with its codes and families.
 pub async fn remove(on: impl Run, id: &ClientId) -> Result<(), Error> {
     on.rows("DELETE FROM peristyle.client WHERE id = $1", &[Bind::Text(id.as_str())]).await.map(drop)
 }

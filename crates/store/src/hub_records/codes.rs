@@ -13,23 +13,17 @@ use crate::Error;
 use crate::hub_records::accounts::{self, account_columns};
 use crate::hub_records::audit_log::{self, AuditColumns, AuditContext};
 use crate::hub_records::clients::{self, client_columns};
-use crate::hub_records::rights;
 use crate::hub_records::token_families::{self, FamilyStart, granted};
-use crate::hub_records::{Bind, Records, Row, Run, unexpected};
+use crate::hub_records::{Bind, Records, Row, Run, rights, unexpected};
 
-/// The rows that a request with a code names.
 #[derive(Clone, Debug)]
 pub struct CodeLookup {
-    /// The client.
     pub client: Client,
-    /// The code, if it exists, and its account.
     pub code: Option<(CodeRecord, Account)>,
 }
 
-/// The result of a redemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redeemed {
-    /// The code is redeemed.
     Done,
     /// Another request was faster, or the browser signed in again: look the code up and decide again.
     Late,
@@ -102,9 +96,7 @@ fn read(row: &Row, digest: Digest<purpose::Code>) -> Result<CodeRecord, Error> {
     })
 }
 
-/// Redeems a code: of any number of requests, in any number of processes, one gets `Done`.
-///
-/// PostgreSQL does it in one statement, which is faster. When that does nothing, the steps find out why.
+/// Of all requests in all processes one gets `Done`. PostgreSQL needs one statement; if it does nothing, the steps find out why.
 pub async fn redeem(records: &Records, redemption: &Redemption, client: &Client, context: AuditContext<'_>) -> Result<Redeemed, Error> {
     rights::refresh(records, redemption.start.family.account).await?;
     if records.dialect() == Dialect::Postgres {
@@ -125,15 +117,13 @@ async fn is_unused(records: &Records, redemption: &Redemption) -> Result<bool, E
     Ok(!records.run(SQL, &binds).await?.is_empty())
 }
 
-/// [`redeem`] as a transaction of several statements, on either database.
 pub async fn redeem_in_steps(
     records: &Records,
     redemption: &Redemption,
     client: &Client,
     context: AuditContext<'_>,
 ) -> Result<Redeemed, Error> {
-    // Locks the account first, as a revocation does. The session must be the one that was looked up: the code of a session that moved
-    // must start a family of the new session.
+    // Locks the account first, as a revocation does. The code of a session that moved must start a family of the new session.
     const USED: &str = "UPDATE peristyle.code SET used_by = $2 WHERE hash = $1 AND used_by IS NULL AND session_id = $4 \
                         AND EXISTS (SELECT 1 FROM peristyle.account WHERE id = $3 FOR SHARE) RETURNING account_id";
     let start = &redemption.start;

@@ -1,12 +1,10 @@
-//! Heartbeats of the hub's processes, and the outages between them. Each process writes a heartbeat every few seconds; if all were silent
-//! for longer, the hub or its database was down.
+//! Heartbeats of the hub's processes, and the outages between them: times in which no process wrote one.
 
 use identity::timestamp::Timestamp;
 
 use crate::Error;
 use crate::hub_records::{Bind, Records};
 
-/// How often a process writes a heartbeat.
 pub const HEARTBEAT_SECONDS: i64 = 3;
 /// A longer silence is an outage: two heartbeats, and one second for a slow process.
 pub const OUTAGE_SECONDS: i64 = 7;

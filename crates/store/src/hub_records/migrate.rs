@@ -8,7 +8,6 @@ use crate::Error;
 
 use super::{Bind, Records, Row, Run, privileges};
 
-/// A step, in the SQL of each database.
 struct Step {
     version: i64,
     name: &'static str,
@@ -46,35 +45,24 @@ const ALONE: &str = "SELECT pg_advisory_xact_lock(7310034519)";
 
 const TAKEN: &str = "SELECT version FROM peristyle.migration";
 
-fn newest() -> i64 {
-    STEPS.iter().map(|step| step.version).max().unwrap_or(0)
-}
-
-/// Whether there are steps to take.
-pub(super) async fn is_pending(records: &Records) -> Result<bool, Error> {
-    let taken = taken(records).await?;
-    Ok(STEPS.iter().any(|step| !taken.contains(&step.version)))
-}
-
-pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Error> {
-    // A role without the privilege to create tables must start when nothing is pending.
-    let names = if is_pending(records).await? {
-        match steps(records).await {
-            Err(Error::Refused(refusal)) if refusal.code() == privileges::DENIED => {
-                return Err(privileges::lacking(records, &refusal).await);
-            }
-            other => other?,
-        }
-    } else {
-        Vec::new()
-    };
-    if records.dialect() == Dialect::Postgres {
-        privileges::check(records).await?;
+impl Records {
+    /// Whether [`Records::migrate`] has steps to take.
+    pub async fn is_pending(&self) -> Result<bool, Error> {
+        let taken = taken(self).await?;
+        Ok(STEPS.iter().any(|step| !taken.contains(&step.version)))
     }
-    Ok(names)
+
+    /// Migrates the tables to this version; returns the names of the steps taken.
+    pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
+        // A role without the privilege to create tables must start when nothing is pending.
+        let names = if self.is_pending().await? { privileges::explained(self, steps(self).await).await? } else { Vec::new() };
+        if self.dialect() == Dialect::Postgres {
+            privileges::check(self).await?;
+        }
+        Ok(names)
+    }
 }
 
-/// The steps that were taken; none if the tables do not exist yet.
 async fn taken(records: &Records) -> Result<BTreeSet<i64>, Error> {
     let table = match records.dialect() {
         Dialect::Postgres => "SELECT to_regclass('peristyle.migration') IS NOT NULL",
@@ -86,25 +74,18 @@ async fn taken(records: &Records) -> Result<BTreeSet<i64>, Error> {
         }
         versions(&records.run(TAKEN, &[]).await?)
     };
-    match asked.await {
-        Err(Error::Refused(refusal)) if refusal.code() == privileges::DENIED => Err(privileges::lacking(records, &refusal).await),
-        Ok(taken) => match taken.last() {
-            Some(last) if *last > newest() => Err(newer(*last)),
-            _ => Ok(taken),
-        },
-        other => other,
+    let taken: BTreeSet<i64> = privileges::explained(records, asked.await).await?;
+    let known = STEPS.iter().map(|step| step.version).max().unwrap_or(0);
+    match taken.last() {
+        Some(last) if *last > known => Err(Error::Setting(format!(
+            "the tables in schema peristyle have version {last}, but this program knows only versions up to {known}; use the newer program"
+        ))),
+        _ => Ok(taken),
     }
 }
 
 fn versions(rows: &[Row]) -> Result<BTreeSet<i64>, Error> {
     rows.iter().map(|row| row.number(0)).collect()
-}
-
-fn newer(taken: i64) -> Error {
-    let known = newest();
-    Error::Setting(format!(
-        "the tables in schema peristyle have version {taken}, but this program knows only versions up to {known}; use the newer program"
-    ))
 }
 
 async fn steps(records: &Records) -> Result<Vec<&'static str>, Error> {

@@ -7,14 +7,12 @@ use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::hub_records::row_lock::lock_account;
 use crate::hub_records::{Bind, Run, Transaction, unexpected};
 
-/// Inserts a link and deletes every earlier one of the account.
 pub async fn insert(transaction: &mut Transaction, link: &LinkRecord, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.link (hash, account_id, purpose, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)";
     // Without the lock two transactions that delete the same links could deadlock.
-    lock_account(transaction, link.account).await?;
+    transaction.lock_account(link.account).await?;
     delete(transaction, &[link.account]).await?;
     let binds = [
         Bind::digest(&link.digest),
@@ -39,7 +37,6 @@ pub(crate) async fn delete_if_moved(transaction: &mut Transaction, account: &Acc
     transaction.run(SQL, &[Bind::Id(account.id), Bind::maybe(email_key, Bind::Text), Bind::Flag(account.is_active)]).await.map(drop)
 }
 
-/// The link with this digest, for [`LinkRecord::open`].
 pub async fn load(on: impl Run, digest: &Digest<purpose::Link>) -> Result<Option<LinkRecord>, Error> {
     const SQL: &str = "SELECT account_id, purpose, expires_at, used_at FROM peristyle.link WHERE hash = $1";
     let Some(row) = on.row(SQL, &[Bind::digest(digest)]).await? else { return Ok(None) };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::{BufMut, BytesMut};
 use deadpool::managed::Pool;
 use fallible_iterator::FallibleIterator;
-use futures_util::future::{try_join, try_join_all, try_join3};
+use futures_util::future::{try_join_all, try_join3};
 use postgres_protocol::types::array_from_sql;
 use tokio_postgres::types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Statement};
@@ -25,31 +25,16 @@ const STALE_TRIES: usize = 32;
 /// The least timeout of a migration script: it may wait for the migration of another replica.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The pool of writing connections, and the timeout of a statement.
 #[derive(Clone)]
 pub(super) struct PostgresWriters {
     pool: Pool<Manager>,
     timeout: Duration,
 }
 
-impl std::fmt::Debug for PostgresWriters {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("PostgresWriters")
-    }
-}
-
-/// An open transaction with its connection.
 pub(super) struct PostgresTransaction {
     lease: Box<Lease>,
     timeout: Duration,
-    /// Whether a prepared statement is stale because a table changed.
     stale: bool,
-}
-
-impl std::fmt::Debug for PostgresTransaction {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("PostgresTransaction")
-    }
 }
 
 impl PostgresWriters {
@@ -68,42 +53,28 @@ impl PostgresWriters {
         }
     }
 
-    /// Begins a transaction.
-    pub(super) async fn begin(&self) -> Result<PostgresTransaction, Error> {
-        let mut retry = Retry::Once;
-        loop {
-            let mut open = self.open().await?;
-            match open.step(async |connection| connection.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED").await).await {
-                Ok(()) => return Ok(open),
-                Err(error) => retry.after(&open.lease, error)?,
-            }
-        }
-    }
-
-    /// Begins a transaction with this BEGIN and runs its first statement, in one round trip.
-    pub(super) async fn begin_with(
+    /// Begins a transaction and runs its first statement, if there is one, in one round trip.
+    pub(super) async fn begin(
         &self,
         begin: &'static str,
-        sql: &'static str,
-        binds: &[Bind<'_>],
+        first: Option<BoundStatement<'_>>,
     ) -> Result<(PostgresTransaction, Vec<Row>), Error> {
         let mut retry = Retry::Once;
         loop {
             let mut open = self.open().await?;
-            match open.step(async |connection| first(connection, begin, (sql, binds)).await).await {
+            match open.step(async |connection| together(connection, Some(begin), first.as_slice(), None).await).await {
                 Ok(rows) => return Ok((open, rows)),
                 Err(error) => retry.after(&open.lease, error)?,
             }
         }
     }
 
-    /// Runs a whole transaction in one round trip.
     pub(super) async fn together(&self, begin: &'static str, statements: &[BoundStatement<'_>]) -> Result<(), Error> {
         let mut tried = 0;
         loop {
             let mut open = self.open().await?;
-            match open.step(async |connection| whole(connection, begin, statements).await).await {
-                Ok(()) => {
+            match open.step(async |connection| together(connection, Some(begin), statements, Some(COMMIT)).await).await {
+                Ok(_) => {
                     open.give_back();
                     return Ok(());
                 }
@@ -122,8 +93,7 @@ impl PostgresWriters {
     }
 }
 
-/// Allows one retry after a closed connection, if that is safe. A statement that commits by itself may have run although its answer was
-/// lost: it is retried only if it is a SELECT.
+/// Whether to retry after a closed connection. A statement that commits by itself may have run, so of these only a SELECT is retried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Retry {
     Once,
@@ -163,21 +133,13 @@ impl PostgresTransaction {
         self.lease.step(timeout, async |connection| connection.client.batch_execute(text).await).await
     }
 
-    /// Commits. After a timeout nobody knows whether it committed.
-    pub(super) async fn commit(mut self) -> Result<(), Error> {
-        self.step(async |connection| connection.client.batch_execute(COMMIT).await).await?;
+    /// Runs the last statement, if there is one, and commits. After a timeout nobody knows whether it committed.
+    pub(super) async fn commit(mut self, last: Option<BoundStatement<'_>>) -> Result<(), Error> {
+        self.step(async |connection| together(connection, None, last.as_slice(), Some(COMMIT)).await).await?;
         self.give_back();
         Ok(())
     }
 
-    /// Runs the last statement and commits, in one round trip.
-    pub(super) async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
-        self.step(async |connection| last(connection, (sql, binds)).await).await?;
-        self.give_back();
-        Ok(())
-    }
-
-    /// Returns the connection to the pool.
     fn give_back(mut self) {
         self.lease.enter(LeaseState::Idle);
     }
@@ -188,24 +150,13 @@ fn is_stale(code: &str) -> bool {
     STALE.contains(&code) || code == FAILED
 }
 
-async fn first(
+/// Runs statements in one round trip, after a BEGIN and before a COMMIT; returns the rows of all.
+async fn together(
     connection: &mut Connection,
-    begin: &'static str,
-    (sql, binds): BoundStatement<'_>,
+    begin: Option<&'static str>,
+    statements: &[BoundStatement<'_>],
+    commit: Option<&'static str>,
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
-    let ready = Ready::of(connection, sql, binds).await?;
-    let client = &connection.client;
-    let ((), rows) = try_join(client.batch_execute(begin), ready.send(client, binds)).await?;
-    Ok(rows)
-}
-
-async fn last(connection: &mut Connection, (sql, binds): BoundStatement<'_>) -> Result<(), tokio_postgres::Error> {
-    let ready = Ready::of(connection, sql, binds).await?;
-    let client = &connection.client;
-    try_join(ready.send(client, binds), client.batch_execute(COMMIT)).await.map(drop)
-}
-
-async fn whole(connection: &mut Connection, begin: &'static str, statements: &[BoundStatement<'_>]) -> Result<(), tokio_postgres::Error> {
     let mut ready = Vec::with_capacity(statements.len());
     for (sql, binds) in statements {
         ready.push(Ready::of(connection, sql, binds).await?);
@@ -213,7 +164,15 @@ async fn whole(connection: &mut Connection, begin: &'static str, statements: &[B
     let client = &connection.client;
     let sent = try_join_all(ready.iter().zip(statements).map(|(ready, (_, binds))| ready.send(client, binds)));
     // If a statement fails, its error is returned, and PostgreSQL turns the COMMIT into a rollback.
-    try_join3(client.batch_execute(begin), sent, client.batch_execute(COMMIT)).await.map(drop)
+    let ((), rows, ()) = try_join3(script(client, begin), sent, script(client, commit)).await?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+async fn script(client: &Client, text: Option<&'static str>) -> Result<(), tokio_postgres::Error> {
+    match text {
+        Some(text) => client.batch_execute(text).await,
+        None => Ok(()),
+    }
 }
 
 async fn run(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
@@ -304,7 +263,6 @@ impl ToSql for Bind<'_> {
     to_sql_checked!();
 }
 
-/// A column of an answer.
 struct Read(StoredValue);
 
 impl<'a> FromSql<'a> for Read {

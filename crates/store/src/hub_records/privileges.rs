@@ -1,12 +1,10 @@
 //! The privileges that the hub's role needs on PostgreSQL, and the GRANT statements to show an administrator when one is missing.
 
 use crate::Error;
-use crate::error::Refusal;
 
 use super::{Records, Run};
 
-/// PostgreSQL's SQLSTATE for insufficient privilege.
-pub(super) const DENIED: &str = "42501";
+const DENIED: &str = "42501";
 
 /// The role and the database as quoted identifiers, and whether the schema exists.
 const CURRENT: &str = "SELECT quote_ident(current_user), quote_ident(current_database()), to_regnamespace('peristyle') IS NOT NULL";
@@ -17,7 +15,6 @@ const MISSING: &str = "SELECT p.right || ' on table peristyle.' || quote_ident(c
      WHERE c.relnamespace = to_regnamespace('peristyle') AND c.relkind IN ('r', 'p') AND c.relname <> 'migration' \
      AND NOT has_table_privilege(c.oid, p.right) ORDER BY c.relname, p.right LIMIT 1";
 
-/// Fails if a privilege on a table is missing.
 pub(super) async fn check(records: &Records) -> Result<(), Error> {
     match records.row(MISSING, &[]).await? {
         Some(row) => Err(advice(records, &format!("it lacks {}", row.text(0)?)).await),
@@ -25,9 +22,12 @@ pub(super) async fn check(records: &Records) -> Result<(), Error> {
     }
 }
 
-/// The error of a refused statement, with the GRANT statements.
-pub(super) async fn lacking(records: &Records, refusal: &Refusal) -> Error {
-    advice(records, &refusal.to_string()).await
+/// Adds the GRANT statements to the error of a statement that lacked a privilege.
+pub(super) async fn explained<T>(records: &Records, result: Result<T, Error>) -> Result<T, Error> {
+    match result {
+        Err(Error::Refused(refusal)) if refusal.code() == DENIED => Err(advice(records, &refusal.to_string()).await),
+        other => other,
+    }
 }
 
 async fn advice(records: &Records, reason: &str) -> Error {

@@ -9,10 +9,8 @@ use uuid::Uuid;
 use crate::Error;
 use crate::hub_records::{Bind, Records};
 
-/// Rows of one statement.
 const BATCH: i64 = 1_000;
 const DAY: i64 = 86_400;
-/// How long audit events are stored.
 pub const EVENT_SECONDS: i64 = 366 * DAY;
 /// How long outages are stored: longer than the time between the first and the last one that can matter to one token.
 const OUTAGE_SECONDS: i64 = 30 * DAY;
@@ -45,7 +43,6 @@ const TOKENS: &str = "DELETE FROM peristyle.refresh_token WHERE hash IN \
 const FAMILIES: &str = "DELETE FROM peristyle.family WHERE id IN (SELECT unnest($1)) \
                         AND NOT EXISTS (SELECT 1 FROM peristyle.refresh_token t WHERE t.family_id = peristyle.family.id) RETURNING id";
 
-/// Purges everything that expired; returns the number of rows.
 pub async fn purge(records: &Records, now: Timestamp) -> Result<usize, Error> {
     let mut removed = families(records, now).await?;
     for (sql, until) in [
@@ -74,8 +71,7 @@ async fn batches(records: &Records, sql: &'static str, until: Timestamp) -> Resu
     }
 }
 
-/// Purges a family with its last refresh token, which stays until the access token of the same answer has expired: without its family
-/// that token would be refused too early.
+/// A family stays until the access token issued with its last refresh token has expired: without it that token would be refused.
 async fn families(records: &Records, now: Timestamp) -> Result<usize, Error> {
     let until = now.plus(-MAX_TOKEN_SECONDS).plus(-LEEWAY_SECONDS);
     let mut removed = 0;

@@ -8,15 +8,11 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::hub_records::audit_log::{self, AuditContext};
-use crate::hub_records::row_lock::lock_account;
 use crate::hub_records::{Bind, Records, Row, Transaction};
 
-/// What a revocation ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revoked {
-    /// Sessions, each with its account.
     pub sessions: Vec<(Uuid, Uuid)>,
-    /// Token families.
     pub families: Vec<Uuid>,
 }
 
@@ -44,8 +40,7 @@ pub async fn revoke(
     Ok(revoked)
 }
 
-/// Revokes a family, and the session that it belongs to with all families of that session. The session is read again after each step: a
-/// sign-in in the same browser moves the family to another session while this waits for the row.
+/// Revokes a family and its session. Reads the session again after each step: a sign-in in the same browser moves the family meanwhile.
 pub async fn revoke_session_of(records: &Records, family: Uuid, context: AuditContext<'_>) -> Result<Revoked, Error> {
     const SQL: &str = "SELECT session_id FROM peristyle.family WHERE id = $1 AND session_id IS NOT NULL";
     let mut transaction = records.begin().await?;
@@ -63,14 +58,13 @@ pub async fn revoke_session_of(records: &Records, family: Uuid, context: AuditCo
     Ok(revoked)
 }
 
-/// Revokes inside a transaction; the caller logs it.
 pub async fn revoke_in(transaction: &mut Transaction, revocation: &Revocation, now: Timestamp) -> Result<Revoked, Error> {
     let RevocationScope { sessions, families } = revocation.scope();
     // A sign-in or grant of the account either committed before and ends here, or waits for this row and is refused.
     if let Revocation::LogoutEverywhere(account) | Revocation::AccountClosed(account) | Revocation::PasswordChanged { account, .. } =
         revocation
     {
-        lock_account(transaction, *account).await?;
+        transaction.lock_account(*account).await?;
     }
     // The order matters: this waits for a code that is being redeemed, and then ends its family with the others.
     let sessions = end_sessions(transaction, &sessions, now).await?;
@@ -102,7 +96,6 @@ fn announce(transaction: &mut Transaction, revocation: &Revocation, families: &[
     Ok(())
 }
 
-/// Logs each session and each family.
 pub async fn log(transaction: &mut Transaction, revoked: &Revoked, context: AuditContext<'_>) -> Result<(), Error> {
     for (session, account) in &revoked.sessions {
         let event = AuditEvent::SessionEnded { account: *account, session: *session };
@@ -114,16 +107,22 @@ pub async fn log(transaction: &mut Transaction, revoked: &Revoked, context: Audi
     Ok(())
 }
 
+/// Ends the rows of a table that a condition selects by `$1`.
+macro_rules! end {
+    ($table:literal, $condition:literal) => {
+        concat!("UPDATE peristyle.", $table, " SET ended_at = $2 WHERE ", $condition, " AND ended_at IS NULL RETURNING id, account_id")
+    };
+}
+
 async fn end_sessions(transaction: &mut Transaction, selection: &Selection, now: Timestamp) -> Result<Vec<Row>, Error> {
-    const ONE: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING id, account_id";
-    const ALL: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE account_id = $1 AND ended_at IS NULL RETURNING id, account_id";
-    const BUT: &str =
-        "UPDATE peristyle.session SET ended_at = $2 WHERE account_id = $1 AND id <> $3 AND ended_at IS NULL RETURNING id, account_id";
     let now = Bind::timestamp(now);
     match selection {
-        Selection::One(session) => transaction.run(ONE, &[Bind::Id(*session), now]).await,
-        Selection::OfAccount(account) => transaction.run(ALL, &[Bind::Id(*account), now]).await,
-        Selection::OfAccountBut { account, session } => transaction.run(BUT, &[Bind::Id(*account), now, Bind::Id(*session)]).await,
+        Selection::One(session) => transaction.run(end!("session", "id = $1"), &[Bind::Id(*session), now]).await,
+        Selection::OfAccount(account) => transaction.run(end!("session", "account_id = $1"), &[Bind::Id(*account), now]).await,
+        Selection::OfAccountBut { account, session } => {
+            let binds = [Bind::Id(*account), now, Bind::Id(*session)];
+            transaction.run(end!("session", "account_id = $1 AND id <> $3"), &binds).await
+        }
         Selection::Nothing | Selection::OfSession(_) | Selection::OfClient(_) => Ok(Vec::new()),
     }
 }
@@ -148,21 +147,14 @@ async fn remove_codes(transaction: &mut Transaction, revocation: &Revocation, se
 }
 
 async fn end_families(transaction: &mut Transaction, selection: &Selection, now: Timestamp) -> Result<Vec<Row>, Error> {
-    const ONE: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING id, account_id";
-    const OF_SESSION: &str =
-        "UPDATE peristyle.family SET ended_at = $2 WHERE session_id = $1 AND ended_at IS NULL RETURNING id, account_id";
-    const OF_ACCOUNT: &str =
-        "UPDATE peristyle.family SET ended_at = $2 WHERE account_id = $1 AND ended_at IS NULL RETURNING id, account_id";
-    const BUT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE account_id = $1 AND (session_id IS NULL OR session_id <> $3) \
-                       AND ended_at IS NULL RETURNING id, account_id";
-    const OF_CLIENT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE client_id = $1 AND ended_at IS NULL RETURNING id, account_id";
+    const BUT: &str = end!("family", "account_id = $1 AND (session_id IS NULL OR session_id <> $3)");
     let now = Bind::timestamp(now);
     match selection {
-        Selection::One(family) => transaction.run(ONE, &[Bind::Id(*family), now]).await,
-        Selection::OfSession(session) => transaction.run(OF_SESSION, &[Bind::Id(*session), now]).await,
-        Selection::OfAccount(account) => transaction.run(OF_ACCOUNT, &[Bind::Id(*account), now]).await,
+        Selection::One(family) => transaction.run(end!("family", "id = $1"), &[Bind::Id(*family), now]).await,
+        Selection::OfSession(session) => transaction.run(end!("family", "session_id = $1"), &[Bind::Id(*session), now]).await,
+        Selection::OfAccount(account) => transaction.run(end!("family", "account_id = $1"), &[Bind::Id(*account), now]).await,
         Selection::OfAccountBut { account, session } => transaction.run(BUT, &[Bind::Id(*account), now, Bind::Id(*session)]).await,
-        Selection::OfClient(client) => transaction.run(OF_CLIENT, &[Bind::Text(client.as_str()), now]).await,
+        Selection::OfClient(client) => transaction.run(end!("family", "client_id = $1"), &[Bind::Text(client.as_str()), now]).await,
         Selection::Nothing => Ok(Vec::new()),
     }
 }

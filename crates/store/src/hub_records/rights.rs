@@ -11,15 +11,11 @@ use identity::token::security_event::{ChangeKind, Subject};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::hub_records::password_links;
-use crate::hub_records::{Bind, Records, Run, Transaction, unexpected};
+use crate::hub_records::{Bind, Records, Run, Transaction, password_links, unexpected};
 
-/// The accounts whose rights may have changed.
 #[derive(Clone, Copy, Debug)]
 pub enum Concerned<'a> {
-    /// These accounts.
     Accounts(&'a [Uuid]),
-    /// The holders of this role.
     Role(Uuid),
 }
 
@@ -101,8 +97,7 @@ async fn changed(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<(),
     password_links::delete(transaction, accounts).await
 }
 
-/// Recomputes the rights of an account before a grant if they are stale. They are only if another program changed the tables, so the check
-/// takes no lock.
+/// Recomputes stale rights before a grant. Only another program makes them stale, so the check takes no lock.
 pub async fn refresh(records: &Records, account: Uuid) -> Result<(), Error> {
     if is_current(records, account).await? {
         return Ok(());
@@ -173,7 +168,6 @@ async fn stale(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<Stale
     Ok(stale)
 }
 
-/// The stored rights of an account, and the roles and memberships that they derive from.
 struct StoredRights {
     account: Uuid,
     rights: Option<Rights>,

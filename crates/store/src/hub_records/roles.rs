@@ -7,30 +7,23 @@ use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::hub_records::rights;
-use crate::hub_records::{Bind, Row, Run, Transaction, unexpected};
+use crate::hub_records::{Bind, Row, Run, Transaction, rights, unexpected};
 
-/// A stored role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoleRecord {
-    /// `id`
     pub id: Uuid,
-    /// `name`
     pub name: String,
-    /// `description`
     pub description: Option<String>,
     /// Its permissions. The built-in role lists all known ones, and holds unknown ones too.
     pub permissions: BTreeSet<Permission>,
 }
 
 impl RoleRecord {
-    /// The role for the rules of rights.
     pub fn role(&self) -> Role {
         Role::new(self.id, self.permissions.clone())
     }
 }
 
-/// Selects roles with their permissions.
 macro_rules! select_roles {
     ($condition:literal) => {
         concat!(
@@ -42,7 +35,6 @@ macro_rules! select_roles {
     };
 }
 
-/// All roles by name.
 pub async fn list(on: impl Run) -> Result<Vec<RoleRecord>, Error> {
     gather(&on.rows(select_roles!(""), &[]).await?)
 }
@@ -57,14 +49,12 @@ pub async fn by_ids(on: impl Run, ids: &[Uuid]) -> Result<Vec<RoleRecord>, Error
     gather(&on.rows(select_roles!(" WHERE r.id IN (SELECT unnest($1))"), &[Bind::Ids(ids)]).await?)
 }
 
-/// The names of the roles of an account.
 pub async fn names_of(on: impl Run, account: Uuid) -> Result<Vec<String>, Error> {
     const SQL: &str = "SELECT r.name FROM peristyle.role r JOIN peristyle.account_role m ON m.role_id = r.id WHERE m.account_id = $1 \
                        ORDER BY r.name";
     on.rows(SQL, &[Bind::Id(account)]).await?.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
 }
 
-/// The role with this name.
 pub async fn by_name(on: impl Run, name: &str) -> Result<Option<RoleRecord>, Error> {
     Ok(by_names(on, &[name.to_owned()]).await?.into_iter().next())
 }

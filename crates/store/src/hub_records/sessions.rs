@@ -12,8 +12,7 @@ use uuid::Uuid;
 use crate::Error;
 use crate::hub_records::accounts::{self, account_columns};
 use crate::hub_records::audit_log::{self, AuditContext};
-use crate::hub_records::revocation;
-use crate::hub_records::{Bind, Records, Row, Run, Transaction};
+use crate::hub_records::{Bind, Records, Row, Run, Transaction, revocation};
 
 /// A session's last use is written at most once in this time, not at each request.
 const USE_SECONDS: i64 = 60;
@@ -26,25 +25,19 @@ macro_rules! session_columns {
 
 const WIDTH: usize = 6;
 
-/// A session for a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionDetails {
-    /// The session.
     pub session: Session,
     /// The browser, by its `User-Agent`.
     pub device: Option<String>,
-    /// The client address of the sign-in.
     pub address: Option<String>,
     /// When it was used last, to the minute.
     pub last_used_at: Timestamp,
 }
 
-/// Sessions of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionList {
-    /// The first of them.
     pub seen: Vec<SessionDetails>,
-    /// The number of all.
     pub all: i64,
 }
 
@@ -58,10 +51,8 @@ fn read(row: &Row, from: usize) -> Result<Session, Error> {
     })
 }
 
-/// The session of the browser before it signs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreviousSession {
-    /// None.
     Nothing,
     /// One of the same account: it ends, and its codes and families move to the new one.
     Own(Uuid),
@@ -72,27 +63,20 @@ pub enum PreviousSession {
 /// The proof of a sign-in. It must still hold when the session is stored.
 #[derive(Clone, Copy, Debug)]
 pub enum SignInProof<'a> {
-    /// A password.
     Password(&'a Proof),
-    /// An access token.
     Token(&'a Verified<AccessClaims>),
 }
 
-/// A sign-in.
 #[derive(Clone, Copy, Debug)]
 pub struct SignIn<'a> {
-    /// The new session.
     pub session: &'a Session,
-    /// Its proof.
     pub by: SignInProof<'a>,
-    /// The session that it replaces.
     pub before: PreviousSession,
     /// The browser, by its `User-Agent`.
     pub device: Option<&'a str>,
 }
 
-/// Begins a session, ends or moves the previous one, and logs both. `false` if the account was closed meanwhile, or the proof fails: the
-/// password changed, or the family of the token was revoked.
+/// Begins a session, and ends or moves the previous one. `false` if the account was closed meanwhile or the proof no longer holds.
 pub async fn begin(records: &Records, sign_in: &SignIn<'_>, context: AuditContext<'_>) -> Result<bool, Error> {
     let session = sign_in.session;
     let mut transaction = records.begin().await?;
@@ -152,8 +136,7 @@ async fn is_open(transaction: &mut Transaction, family: Uuid) -> Result<bool, Er
 }
 
 async fn take_over(transaction: &mut Transaction, before: Uuid, after: &Session, context: AuditContext<'_>) -> Result<(), Error> {
-    // In the order of a revocation: this waits for a code that is being redeemed and moves its family with the others. Revoked families
-    // move too: a client with a token of one may still end the session.
+    // In the order of a revocation: waits for a code that is being redeemed. Revoked families move too: a client may end the session.
     const ENDED: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE id = $1 AND account_id = $3 AND ended_at IS NULL RETURNING id";
     const CODES: &str = "UPDATE peristyle.code SET session_id = $2 WHERE session_id = $1 AND used_by IS NULL";
     const FAMILIES: &str = "UPDATE peristyle.family SET session_id = $2 WHERE session_id = $1";
@@ -186,13 +169,11 @@ pub async fn load(records: &Records, id: Uuid, now: Timestamp) -> Result<Option<
     Ok(Some((session, account)))
 }
 
-/// The session with this id, live or not.
 pub async fn find(on: impl Run, id: Uuid) -> Result<Option<SessionDetails>, Error> {
     const SQL: &str = concat!("SELECT ", session_columns!(), ", s.device, s.address FROM peristyle.session s WHERE s.id = $1");
     on.row(SQL, &[Bind::Id(id)]).await?.as_ref().map(seen).transpose()
 }
 
-/// The account of a live session.
 pub async fn owner(on: impl Run, id: Uuid, now: Timestamp) -> Result<Option<Uuid>, Error> {
     const SQL: &str = "SELECT account_id FROM peristyle.session WHERE id = $1 AND ended_at IS NULL AND expires_at > $2";
     on.row(SQL, &[Bind::Id(id), Bind::timestamp(now)]).await?.map(|row| row.id(0)).transpose()
@@ -212,7 +193,6 @@ pub async fn of_account(on: impl Run, account: Uuid, first: Option<Uuid>, limit:
     Ok(SessionList { all, seen: rows.iter().map(seen).collect::<Result<_, _>>()? })
 }
 
-/// The live sessions of all accounts, the one used last first.
 pub async fn list(on: impl Run, limit: i64, now: Timestamp) -> Result<Vec<SessionDetails>, Error> {
     const SQL: &str = concat!(
         "SELECT ",

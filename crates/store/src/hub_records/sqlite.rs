@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use crate::Error;
 use crate::sqlite::Sqlite;
 
+use super::BoundStatement;
 use super::values::{Bind, Row, StoredValue};
 
 /// How the SQL names tables, and how SQLite does.
@@ -17,7 +18,6 @@ const SCHEMA: &str = "peristyle.";
 const PREFIX: &str = "peristyle_";
 /// SQLite has one writer at a time and no row locks.
 const ROW_LOCKS: [&str; 4] = [" FOR UPDATE SKIP LOCKED", " FOR UPDATE", " FOR NO KEY UPDATE", " FOR SHARE"];
-/// A bound list as rows.
 const LIST: (&str, &str) = ("SELECT unnest(", "SELECT value FROM json_each(");
 
 /// The writing connection. Tasks of this process wait for it here, other processes in SQLite.
@@ -27,14 +27,6 @@ pub(super) struct SqliteWriter {
     sqlite: Sqlite,
 }
 
-impl std::fmt::Debug for SqliteWriter {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("SqliteWriter")
-    }
-}
-
-/// An open transaction; it owns the writer.
-#[derive(Debug)]
 pub(super) struct SqliteTransaction(Option<OwnedMutexGuard<Connection>>);
 
 impl SqliteWriter {
@@ -46,7 +38,6 @@ impl SqliteWriter {
         Ok(SqliteWriter { connection: Arc::new(Mutex::new(connection)), sqlite: sqlite.clone() })
     }
 
-    /// Waits for the connection.
     async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {
         let turn = tokio::time::timeout(self.sqlite.timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
         self.sqlite.check_unchanged()?;
@@ -54,7 +45,7 @@ impl SqliteWriter {
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        let binds = owned(binds);
+        let binds: Vec<Value> = binds.iter().map(stored).collect();
         let connection = self.turn().await?;
         blocking(move || run(&connection, sql, &binds)).await
     }
@@ -72,7 +63,7 @@ impl SqliteWriter {
 
 impl SqliteTransaction {
     pub(super) async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        let binds = owned(binds);
+        let binds: Vec<Value> = binds.iter().map(stored).collect();
         self.work(move |connection| run(connection, sql, &binds)).await
     }
 
@@ -80,18 +71,20 @@ impl SqliteTransaction {
         self.work(move |connection| Ok(connection.execute_batch(text)?)).await
     }
 
-    pub(super) async fn commit(mut self) -> Result<(), Error> {
+    pub(super) async fn commit(mut self, last: Option<BoundStatement<'_>>) -> Result<(), Error> {
+        if let Some((sql, binds)) = last {
+            self.run(sql, binds).await?;
+        }
         self.script("COMMIT").await?;
         self.0 = None;
         Ok(())
     }
 
-    /// Runs work with the connection on a blocking thread, which owns the transaction meanwhile: a caller that is dropped leaves no open
-    /// transaction.
+    /// The blocking thread owns the transaction meanwhile, so a caller that is dropped leaves no open transaction.
     async fn work<T: Send + 'static>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
         let held = SqliteTransaction(self.0.take());
         let (held, result) = blocking(move || {
-            let result = held.0.as_deref().ok_or_else(over).and_then(work);
+            let result = held.0.as_deref().ok_or_else(|| Error::Unexpected("the transaction is over".to_owned())).and_then(work);
             Ok((held, result))
         })
         .await?;
@@ -112,10 +105,6 @@ impl Drop for SqliteTransaction {
 /// Rolls back, unless a commit ended the transaction.
 fn roll_back(connection: &Connection) -> rusqlite::Result<()> {
     if connection.is_autocommit() { Ok(()) } else { connection.execute_batch("ROLLBACK") }
-}
-
-fn over() -> Error {
-    Error::Unexpected("the transaction is over".to_owned())
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
@@ -152,11 +141,6 @@ fn cell(value: ValueRef<'_>) -> StoredValue {
         ValueRef::Text(text) => StoredValue::Text(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(bytes) => StoredValue::Bytes(bytes.to_vec()),
     }
-}
-
-/// The values as SQLite stores them.
-fn owned(binds: &[Bind<'_>]) -> Vec<Value> {
-    binds.iter().map(stored).collect()
 }
 
 fn stored(bind: &Bind<'_>) -> Value {

@@ -8,23 +8,16 @@ use uuid::Uuid;
 use crate::Error;
 use crate::hub_records::{Bind, Row, Run};
 
-/// Names of the accounts with a role, tenant or app.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountNames {
-    /// The first names.
     pub names: Vec<String>,
-    /// The number of accounts.
     pub all: i64,
 }
 
-/// A client with open grants of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientInUse {
-    /// The session.
     pub session: Uuid,
-    /// The client's id.
     pub client: String,
-    /// The code of the app that the client belongs to.
     pub app: Option<String>,
 }
 
@@ -35,7 +28,6 @@ pub async fn account_names(on: impl Run, ids: &[Uuid]) -> Result<BTreeMap<Uuid, 
     on.rows(SQL, &[Bind::Ids(ids)]).await?.iter().map(|row| Ok((row.id(0)?, row.text(1)?.to_owned()))).collect()
 }
 
-/// The usernames and emails of up to so many accounts.
 pub async fn login_names(on: impl Run, limit: i64) -> Result<Vec<String>, Error> {
     const SQL: &str = "SELECT a.username, a.email FROM peristyle.account a WHERE a.deleted_at IS NULL ORDER BY a.code, a.id LIMIT $1";
     let mut names = Vec::new();
@@ -46,7 +38,6 @@ pub async fn login_names(on: impl Run, limit: i64) -> Result<Vec<String>, Error>
     Ok(names)
 }
 
-/// The time when the password of an account was set, if it has one.
 pub async fn password_set_at(on: impl Run, account: Uuid) -> Result<Option<Timestamp>, Error> {
     let row = on.row("SELECT changed_at FROM peristyle.credential WHERE account_id = $1", &[Bind::Id(account)]).await?;
     row.map(|row| row.timestamp(0)).transpose()
@@ -65,17 +56,14 @@ macro_rules! names_by {
     };
 }
 
-/// The accounts that hold a role.
 pub async fn holders(on: impl Run, role: Uuid, limit: i64) -> Result<AccountNames, Error> {
     names(on, names_by!("account_role", "role_id"), role, limit).await
 }
 
-/// The accounts that belong to a tenant.
 pub async fn members(on: impl Run, tenant: Uuid, limit: i64) -> Result<AccountNames, Error> {
     names(on, names_by!("account_tenant", "tenant_id"), tenant, limit).await
 }
 
-/// The accounts on the list of an app.
 pub async fn users(on: impl Run, app: Uuid, limit: i64) -> Result<AccountNames, Error> {
     names(on, names_by!("app_account", "app_id"), app, limit).await
 }
@@ -86,7 +74,6 @@ async fn names(on: impl Run, sql: &'static str, id: Uuid, limit: i64) -> Result<
     Ok(AccountNames { names: rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect::<Result<_, Error>>()?, all })
 }
 
-/// The clients with open grants of these sessions.
 pub async fn clients_in_use(on: impl Run, sessions: &[Uuid]) -> Result<Vec<ClientInUse>, Error> {
     const SQL: &str = "SELECT DISTINCT f.session_id, f.client_id, p.code FROM peristyle.family f \
                        JOIN peristyle.client c ON c.id = f.client_id LEFT JOIN peristyle.app p ON p.id = c.app_id \

@@ -4,17 +4,13 @@ use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::hub_records::rights;
-use crate::hub_records::{Bind, Row, Run, Transaction};
+use crate::hub_records::{Bind, Row, Run, Transaction, rights};
 
-/// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
-    /// `id`
     pub id: Uuid,
     /// `code`: a unique readable name.
     pub code: String,
-    /// `name`
     pub name: String,
 }
 
@@ -22,7 +18,6 @@ fn read(row: &Row) -> Result<Tenant, Error> {
     Ok(Tenant { id: row.id(0)?, code: row.text(1)?.to_owned(), name: row.text(2)?.to_owned() })
 }
 
-/// All tenants by code.
 pub async fn list(on: impl Run) -> Result<Vec<Tenant>, Error> {
     on.rows("SELECT id, code, name FROM peristyle.tenant ORDER BY code", &[]).await?.iter().map(read).collect()
 }
@@ -33,18 +28,17 @@ pub async fn by_ids(on: impl Run, ids: &[Uuid]) -> Result<Vec<Tenant>, Error> {
     on.rows(SQL, &[Bind::Ids(ids)]).await?.iter().map(read).collect()
 }
 
-/// Inserts a tenant.
 pub async fn insert(on: impl Run, tenant: &Tenant, now: Timestamp) -> Result<(), Error> {
-    const SQL: &str = "INSERT INTO peristyle.tenant (id, code, name, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)";
-    let binds = [Bind::Id(tenant.id), Bind::Text(&tenant.code), Bind::Text(&tenant.name), Bind::timestamp(now)];
-    on.rows(SQL, &binds).await.map(drop)
+    save(on, "INSERT INTO peristyle.tenant (id, code, name, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)", tenant, now).await
 }
 
-/// Updates a tenant.
 pub async fn update(on: impl Run, tenant: &Tenant, now: Timestamp) -> Result<(), Error> {
-    const SQL: &str = "UPDATE peristyle.tenant SET code = $2, name = $3, updated_at = $4 WHERE id = $1";
+    save(on, "UPDATE peristyle.tenant SET code = $2, name = $3, updated_at = $4 WHERE id = $1", tenant, now).await
+}
+
+async fn save(on: impl Run, sql: &'static str, tenant: &Tenant, now: Timestamp) -> Result<(), Error> {
     let binds = [Bind::Id(tenant.id), Bind::Text(&tenant.code), Bind::Text(&tenant.name), Bind::timestamp(now)];
-    on.rows(SQL, &binds).await.map(drop)
+    on.rows(sql, &binds).await.map(drop)
 }
 
 /// Removes a tenant and recomputes `dTenants` of its members. The caller holds [`rights::lock`].

@@ -1,5 +1,4 @@
-//! The throttle's counters of failed attempts. One transaction judges and counts an attempt, so that a thousand parallel guesses count as a
-//! thousand.
+//! The throttle's counters. One transaction judges and counts an attempt, so that a thousand parallel guesses count as a thousand.
 
 use identity::throttle::{
     Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, ThrottleDecision, judge_client, longest_delay,
@@ -11,7 +10,6 @@ use crate::Error;
 use crate::hub_records::accounts::LoginCandidate;
 use crate::hub_records::{Bind, BoundStatement, Records, Row, Transaction};
 
-/// The key of a counter.
 pub type ThrottleKey = [u8; 32];
 
 /// A familiar address is updated at most once in this time: it expires after half a year.
@@ -26,7 +24,6 @@ pub struct ThrottleKeys {
     origin: Option<Origin>,
 }
 
-/// The account and the client address of a sign-in.
 #[derive(Clone, Debug)]
 struct Origin {
     account: Uuid,
@@ -78,12 +75,9 @@ pub struct Attempt {
     at: Timestamp,
 }
 
-/// An attempt that must wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Delayed {
-    /// The seconds to wait.
     pub seconds: i64,
-    /// The counter that delays it.
     pub counter: ThrottleKey,
     /// How many of its pending attempts would have to succeed for no delay.
     pub successes_wanted: usize,
@@ -96,13 +90,11 @@ macro_rules! counter_columns {
     };
 }
 
-/// Reads the counters.
 pub async fn evidence(records: &Records, keys: &ThrottleKeys) -> Result<Evidence, Error> {
     const SQL: &str = concat!("SELECT ", counter_columns!(), " FROM peristyle.failure WHERE key IN ($1, $2, $3)");
     read(&records.run(SQL, &bound(keys)).await?, keys)
 }
 
-/// Judges an attempt and, if it is allowed, counts it as pending.
 pub async fn attempt(records: &Records, keys: &ThrottleKeys, now: Timestamp) -> Result<Result<Attempt, Delayed>, Error> {
     // An allowed attempt uses its admission up.
     const BEGUN: &str = "UPDATE peristyle.failure SET count = CASE key WHEN $1 THEN $4 WHEN $2 THEN $5 ELSE $6 END, \
@@ -148,8 +140,7 @@ pub async fn client_failed(records: &Records, keys: &ThrottleKeys, now: Timestam
     Ok(verdict)
 }
 
-/// Records a success: clears the failures of the name from this address and makes the address familiar. Other failures and pending attempts
-/// stay.
+/// Clears the failures of the name from this address and makes the address familiar. Other failures and pending attempts stay.
 pub async fn succeeded(records: &Records, keys: &ThrottleKeys, now: Timestamp) -> Result<(), Error> {
     // In locking order, so that no two transactions deadlock. The purge removes empty counters.
     const CLEARED: &str = "DELETE FROM peristyle.failure WHERE key = $1 AND undecided <= 1";
@@ -165,7 +156,6 @@ pub async fn succeeded(records: &Records, keys: &ThrottleKeys, now: Timestamp) -
     records.run_async_commit(&statements).await
 }
 
-/// Records a failure.
 pub async fn failed(records: &Records, keys: &ThrottleKeys, attempt: Attempt) -> Result<(), Error> {
     // An attempt that was pending for too long was counted as a failure already.
     const FAILED: &str = "UPDATE peristyle.failure SET undecided = undecided - 1, \
@@ -197,7 +187,6 @@ async fn lock(records: &Records, keys: &ThrottleKeys, now: Timestamp) -> Result<
     Ok((transaction, read(&rows, keys)?))
 }
 
-/// The time of the last failure; long ago if there is none.
 fn last_at(failures: Failures, now: Timestamp) -> Bind<'static> {
     failures.last.map_or(long_ago(now), Bind::timestamp)
 }

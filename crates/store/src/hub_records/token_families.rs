@@ -17,8 +17,7 @@ use crate::Error;
 use crate::hub_records::accounts::{self, account_columns};
 use crate::hub_records::audit_log::{self, AuditColumns, AuditContext};
 use crate::hub_records::clients::{self, client_columns};
-use crate::hub_records::{Bind, Records, Row, Run, Transaction, unexpected};
-use crate::hub_records::{apps, rights};
+use crate::hub_records::{Bind, Records, Row, Run, Transaction, apps, rights, unexpected};
 
 /// The columns of a family `f`, in the order [`read`] expects them.
 macro_rules! family_columns {
@@ -29,10 +28,8 @@ macro_rules! family_columns {
 
 const WIDTH: usize = 9;
 
-/// The result of starting a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FamilyStart {
-    /// It started.
     Done,
     /// Its app is closed to the account.
     Refused,
@@ -40,25 +37,17 @@ pub enum FamilyStart {
     Lapsed,
 }
 
-/// The rows that a request with a refresh token names.
 #[derive(Clone, Debug)]
 pub struct TokenLookup {
-    /// The client.
     pub client: Client,
-    /// The token, if it exists.
     pub found: Option<FoundToken>,
 }
 
-/// A refresh token with the rows that it names.
 #[derive(Clone, Debug)]
 pub struct FoundToken {
-    /// The token.
     pub record: RefreshRecord,
-    /// Its family.
     pub family: Family,
-    /// The account of the family.
     pub account: Account,
-    /// Whether the app of the client admits the account.
     pub admission: Admission,
 }
 
@@ -70,10 +59,8 @@ impl FoundToken {
     }
 }
 
-/// The result of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotated {
-    /// The token is rotated.
     Done,
     /// Another request was faster: look the token up and decide again.
     Late,
@@ -93,7 +80,6 @@ fn read(row: &Row, from: usize) -> Result<Family, Error> {
     })
 }
 
-/// Starts a family by the password grant.
 pub async fn begin(records: &Records, grant: &PasswordGrant, client: &Client, context: AuditContext<'_>) -> Result<FamilyStart, Error> {
     let family = &grant.start.family;
     rights::refresh(records, family.account).await?;
@@ -189,9 +175,7 @@ pub async fn look_up(records: &Records, client: &str, token: &Digest<purpose::Re
     Ok(Some(TokenLookup { client, found: Some(found) }))
 }
 
-/// Rotates a refresh token to its one successor: of any number of requests, in any number of processes, one gets `Done`.
-///
-/// PostgreSQL does it in one statement, which is faster.
+/// Rotates a refresh token to its one successor: of all requests in all processes one gets `Done`. One statement is faster.
 pub async fn rotate(records: &Records, rotation: &Rotation, context: AuditContext<'_>) -> Result<Rotated, Error> {
     match records.dialect() {
         Dialect::Postgres => rotate_in_one_statement(records, rotation, context).await,
@@ -207,7 +191,6 @@ fn rotation_binds(rotation: &Rotation) -> Option<[Bind<'_>; 5]> {
     Some([used, Bind::timestamp(*at), Bind::Bytes(sealed.as_bytes()), Bind::digest(&next.digest), Bind::timestamp(next.expires_at)])
 }
 
-/// [`rotate`] as a transaction of several statements, on either database.
 pub async fn rotate_in_steps(records: &Records, rotation: &Rotation, context: AuditContext<'_>) -> Result<Rotated, Error> {
     const USED: &str = "UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 WHERE hash = $1 AND used_at IS NULL \
                         RETURNING family_id";
@@ -224,7 +207,6 @@ pub async fn rotate_in_steps(records: &Records, rotation: &Rotation, context: Au
     Ok(Rotated::Done)
 }
 
-/// [`rotate_in_steps`] in one statement of PostgreSQL.
 async fn rotate_in_one_statement(records: &Records, rotation: &Rotation, context: AuditContext<'_>) -> Result<Rotated, Error> {
     const SQL: &str = "WITH used AS (UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 \
                        WHERE hash = $1 AND used_at IS NULL RETURNING family_id), \
@@ -252,15 +234,11 @@ async fn rotate_in_one_statement(records: &Records, rotation: &Rotation, context
 /// A family with the rows that [`identity::grant::status::account`] asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedFamily {
-    /// The family.
     pub family: Family,
-    /// Its account.
     pub account: Account,
-    /// Whether its client may change the hub's records.
     pub administers: bool,
 }
 
-/// The family with this id.
 pub async fn load(records: &Records, family: Uuid) -> Result<Option<LoadedFamily>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
@@ -275,7 +253,6 @@ pub async fn load(records: &Records, family: Uuid) -> Result<Option<LoadedFamily
     Ok(Some(LoadedFamily { family, account, administers: row.flag(WIDTH + accounts::WIDTH)? }))
 }
 
-/// The family of a refresh token, for revocation and introspection.
 pub async fn of_refresh_token(records: &Records, token: &Digest<purpose::Refresh>) -> Result<Option<Family>, Error> {
     const SQL: &str = concat!(
         "SELECT ",

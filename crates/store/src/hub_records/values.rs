@@ -13,23 +13,15 @@ const MICROS: i64 = 1_000_000;
 /// A value to bind. Its `Debug` shows only the kind: drivers log bound values, and some are hashes.
 #[derive(Clone, Copy)]
 pub enum Bind<'a> {
-    /// NULL of any type.
     Null,
-    /// True or false.
     Flag(bool),
-    /// A whole number.
     Number(i64),
-    /// A string.
     Text(&'a str),
-    /// An id.
     Id(Uuid),
     /// Microseconds since 1970.
     Timestamp(i64),
-    /// JSON as text.
     Json(&'a str),
-    /// A list of strings.
     Texts(&'a [String]),
-    /// A list of ids.
     Ids(&'a [Uuid]),
     /// Bytes: hashes and sealed tokens.
     Bytes(&'a [u8]),
@@ -53,23 +45,19 @@ impl std::fmt::Debug for Bind<'_> {
 }
 
 impl<'a> Bind<'a> {
-    /// NULL for `None`.
     pub fn maybe<T>(value: Option<T>, bind: impl FnOnce(T) -> Bind<'a>) -> Self {
         value.map_or(Bind::Null, bind)
     }
 
-    /// A timestamp.
     pub fn timestamp(timestamp: Timestamp) -> Self {
         Bind::Timestamp(timestamp.unix().saturating_mul(MICROS))
     }
 
-    /// The digest of a secret token.
     pub fn digest<Purpose>(digest: &'a Digest<Purpose>) -> Self {
         Bind::Bytes(digest.as_bytes())
     }
 }
 
-/// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StoredValue {
     Null,
@@ -95,12 +83,10 @@ impl std::fmt::Debug for Row {
 }
 
 impl Row {
-    /// Whether the column is NULL.
     pub fn is_null(&self, column: usize) -> bool {
         matches!(self.0.get(column), None | Some(StoredValue::Null))
     }
 
-    /// True or false.
     pub fn flag(&self, column: usize) -> Result<bool, Error> {
         match self.0.get(column) {
             Some(StoredValue::Flag(flag)) => Ok(*flag),
@@ -109,7 +95,6 @@ impl Row {
         }
     }
 
-    /// A whole number.
     pub fn number(&self, column: usize) -> Result<i64, Error> {
         match self.0.get(column) {
             Some(StoredValue::Number(number)) => Ok(*number),
@@ -125,12 +110,10 @@ impl Row {
         }
     }
 
-    /// A string, or nothing.
     pub fn maybe_text(&self, column: usize) -> Result<Option<&str>, Error> {
         self.maybe(column, Row::text)
     }
 
-    /// An id.
     pub fn id(&self, column: usize) -> Result<Uuid, Error> {
         match self.0.get(column) {
             Some(StoredValue::Id(id)) => Ok(*id),
@@ -139,7 +122,6 @@ impl Row {
         }
     }
 
-    /// An id, or nothing.
     pub fn maybe_id(&self, column: usize) -> Result<Option<Uuid>, Error> {
         self.maybe(column, Row::id)
     }
@@ -153,33 +135,27 @@ impl Row {
         }
     }
 
-    /// A timestamp.
     pub fn timestamp(&self, column: usize) -> Result<Timestamp, Error> {
         Ok(Timestamp::from_unix(self.micros(column)?.div_euclid(MICROS)))
     }
 
-    /// A timestamp, or nothing.
     pub fn maybe_timestamp(&self, column: usize) -> Result<Option<Timestamp>, Error> {
         self.maybe(column, Row::timestamp)
     }
 
-    /// The id of a client.
     pub fn client(&self, column: usize) -> Result<ClientId, Error> {
         ClientId::parse(self.text(column)?).map_err(|_| unexpected(column, "a client id"))
     }
 
-    /// Parsed JSON.
     pub fn json(&self, column: usize) -> Result<Value, Error> {
         serde_json::from_str(self.text(column)?).map_err(|_| unexpected(column, "JSON"))
     }
 
-    /// The digest of a secret token.
     pub fn digest<Purpose>(&self, column: usize) -> Result<Digest<Purpose>, Error> {
         let bytes = self.bytes(column)?.try_into().map_err(|_| unexpected(column, "a digest"))?;
         Ok(Digest::from_bytes(bytes))
     }
 
-    /// A list of strings.
     pub fn texts(&self, column: usize) -> Result<Vec<String>, Error> {
         match self.0.get(column) {
             Some(StoredValue::Texts(texts)) => Ok(texts.clone()),
@@ -188,7 +164,6 @@ impl Row {
         }
     }
 
-    /// A list of ids.
     pub fn ids(&self, column: usize) -> Result<Vec<Uuid>, Error> {
         match self.0.get(column) {
             Some(StoredValue::Ids(ids)) => Ok(ids.clone()),
@@ -199,7 +174,6 @@ impl Row {
         }
     }
 
-    /// Bytes.
     pub fn bytes(&self, column: usize) -> Result<&[u8], Error> {
         match self.0.get(column) {
             Some(StoredValue::Bytes(bytes)) => Ok(bytes),
@@ -207,7 +181,6 @@ impl Row {
         }
     }
 
-    /// Bytes, or nothing.
     pub fn maybe_bytes(&self, column: usize) -> Result<Option<&[u8]>, Error> {
         self.maybe(column, Row::bytes)
     }
@@ -217,7 +190,6 @@ impl Row {
     }
 }
 
-/// The error for a stored value that this program did not write.
 pub(crate) fn unexpected(column: usize, wanted: &str) -> Error {
     Error::Unexpected(format!("column {column} of a record is not {wanted}"))
 }

@@ -31,7 +31,6 @@ fn text(raw: Option<&RawString>) -> String {
     raw.and_then(RawString::as_str).unwrap_or_default().replace("\r\n", "\n")
 }
 
-/// The comments at the start, and the rest.
 fn split(text: &str) -> (String, String) {
     let length = text.split_inclusive('\n').take_while(|line| line.trim_start().starts_with('#')).map(str::len).sum();
     let (comments, rest) = text.split_at(length);
@@ -43,12 +42,10 @@ fn tables(table: &Table) -> impl Iterator<Item = &Table> {
     table.iter().filter_map(|(_, item)| item.as_table())
 }
 
-/// The position of the table, or of the last one within it.
 fn last_position(table: &Table) -> Option<isize> {
     tables(table).filter_map(last_position).last().or(table.position())
 }
 
-/// The position of the next table.
 fn next_position(table: &Table, after: isize) -> Option<isize> {
     let own = table.position().filter(|position| *position > after && !table.is_implicit());
     tables(table).filter_map(|table| next_position(table, after)).chain(own).min()

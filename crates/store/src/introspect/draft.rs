@@ -12,15 +12,13 @@ use super::names::Names;
 use super::naming::{camel, context, usual_schema};
 use super::through;
 
-/// An existing manifest and the list in its comments.
-pub(super) type Existing<'c> = (&'c Catalog, Option<OfferedList>);
+pub(super) type Existing<'c> = (&'c Catalog, OfferedList);
 
-/// An existing resource and its table.
 type Home<'s, 'c> = (&'s Table, &'c Resource);
 
 /// Drafts every table that can be read, in the order of the schema.
 pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<Existing<'_>>) -> Model<'s> {
-    let (catalog, seen) = existing.map_or((None, None), |(catalog, seen)| (Some(catalog), seen));
+    let (catalog, seen) = existing.map_or((None, OfferedList::default()), |(catalog, seen)| (Some(catalog), seen));
     let mut model = Model::empty(schema, dialect, seen);
     let mut names = Names::default();
     if let Some(catalog) = catalog {
@@ -45,7 +43,6 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<E
     model
 }
 
-/// The through tables of a manifest's relations.
 fn pivots<'s>(catalog: &Catalog, schema: &'s Schema, dialect: Dialect) -> impl Iterator<Item = &'s Table> {
     let relations = catalog.resources().iter().flat_map(|resource| &resource.relations);
     relations.filter_map(move |relation| match &relation.link {
@@ -74,7 +71,7 @@ fn drafted<'s>(
     let mut draft = match (behind.first(), catalog) {
         (Some(resource), Some(catalog)) => known(table, resource, catalog),
         // A resource that was offered and is missing was deleted on purpose.
-        _ if model.has_seen_table(table) => return None,
+        _ if model.seen.has_table(table, model.dialect) => return None,
         _ => fresh(table, names),
     };
     draft.table_text = table_text;
@@ -89,7 +86,6 @@ fn drafted<'s>(
     Some(draft)
 }
 
-/// The table's name in a manifest; none if it cannot be written.
 fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
     if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
         return None;

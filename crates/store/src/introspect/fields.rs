@@ -10,13 +10,6 @@ use super::kind::{self, offered, stored};
 use super::model::{Draft, DraftField, Model};
 use super::naming::{camel, free};
 
-/// How a column enters a resource.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Key,
-    Rest,
-}
-
 /// The existing fields, and one for each new column that no resource of the table has.
 pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let (table, dialect) = (draft.table, model.dialect);
@@ -25,7 +18,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             .fields
             .iter()
             .enumerate()
-            .map(|(id, field)| declared(field, if resource.key.contains(&id) { Part::Key } else { Part::Rest }, table, dialect))
+            .map(|(id, field)| DraftField { key: resource.key.contains(&id), ..declared(field, table, dialect) })
             .collect();
     }
     let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
@@ -35,22 +28,21 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
     for (column, kind) in kinds {
         let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
-        if model.has_seen_column(table, &column.name) || behind.iter().any(is_mapped) {
+        if model.seen.has_column(table, &column.name, model.dialect) || behind.iter().any(is_mapped) {
             continue;
         }
         match kind {
             Some(kind) => {
-                let part = if key_is_whole && is_key_column(column) { Part::Key } else { Part::Rest };
-                fresh(draft, column, kind, part, dialect);
+                let (key, field) = (key_is_whole && is_key_column(column), fresh(draft, column, kind, dialect));
+                draft.fields.push(DraftField { key, not_null: field.not_null && !key, ..field });
             }
-            None if model.has_noted_column(table, &column.name) => {}
+            None if model.seen.has_left_out_column(table, &column.name, model.dialect) => {}
             None => draft.notes.push(unreadable(column)),
         }
     }
 }
 
-/// Adds a field for a column that has none.
-fn fresh(draft: &mut Draft, column: &Column, kind: Type, part: Part, dialect: Dialect) {
+fn fresh(draft: &mut Draft, column: &Column, kind: Type, dialect: Dialect) -> DraftField {
     if kind::is_other_time(column) {
         let (native, read_as) = (column.native_name(), kind.name());
         let note = format!("column {:?} ({native}) holds numbers that are no seconds since 1970, read as {read_as}", column.name);
@@ -60,11 +52,9 @@ fn fresh(draft: &mut Draft, column: &Column, kind: Type, part: Part, dialect: Di
     let name = free(&[wished], |name| draft.is_taken(name));
     let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);
     let stored = if is_timestamp { stored(column) } else { Stored::Standard };
-    let not_null = !column.nullable && part == Part::Rest;
-    draft.fields.push(DraftField { name, column: column.name.clone(), kind, key: part == Part::Key, not_null, stored, is_new: true });
+    DraftField { name, column: column.name.clone(), kind, key: false, not_null: !column.nullable, stored, is_new: true }
 }
 
-/// Why a column has no field.
 fn unreadable(column: &Column) -> String {
     let reason = match column {
         Column { forbidden: true, .. } => "the database user may not read it",
@@ -75,13 +65,13 @@ fn unreadable(column: &Column) -> String {
     format!("column {:?}{native} is left out: {reason}", column.name)
 }
 
-fn declared(field: &Field, part: Part, table: &Table, dialect: Dialect) -> DraftField {
+fn declared(field: &Field, table: &Table, dialect: Dialect) -> DraftField {
     let column = table.column(field.column.plain(), dialect).map_or(field.column.plain(), |column| column.name.as_str());
     DraftField {
         name: field.name.clone(),
         column: column.to_owned(),
         kind: field.kind.clone(),
-        key: part == Part::Key,
+        key: false,
         not_null: !field.nullable,
         stored: field.stored,
         is_new: false,

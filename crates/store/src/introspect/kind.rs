@@ -8,7 +8,6 @@ use query::types::{EnumValue, Scalar, Type};
 
 use crate::schema::Column;
 
-/// The type for the column; none if no type can read it.
 pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
     if column.nested || column.unknown_type {
         return None;
@@ -68,7 +67,6 @@ pub(super) fn sqlite(declared: &str) -> Option<Scalar> {
     })
 }
 
-/// The stored format of a SQLite timestamp.
 pub(super) fn stored(column: &Column) -> Stored {
     match column.seen {
         Some((_, stored)) => stored,
@@ -83,7 +81,6 @@ pub(super) fn is_other_time(column: &Column) -> bool {
     of_time && matches!(column.seen, Some((Scalar::BigInt | Scalar::Float, _)))
 }
 
-/// The type to offer for the column; none if it cannot be read.
 pub(super) fn offered(column: &Column, dialect: Dialect) -> Option<Type> {
     let readable = !column.forbidden && !column.name.is_empty() && !column.name.contains('\0');
     kind_of(column, dialect).filter(|_| readable)

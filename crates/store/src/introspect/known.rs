@@ -9,7 +9,6 @@ use crate::schema::{ForeignKey, Table, same};
 
 use super::naming::{quoted, usual_schema};
 
-/// The first line of the list.
 const HEADING: [&str; 2] = [
     "# What `peristyle introspect` has seen. `--update` adds only what is not listed here, so that what is deleted above",
     "# stays deleted. To be offered something again, delete it from this list too.",
@@ -33,18 +32,15 @@ struct OfferedListLink {
     columns: Vec<String>,
     target: String,
     target_columns: Vec<String>,
-    /// Whether it was left out with a note.
     left_out: bool,
 }
 
-/// Whether an entry was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offered {
     Yes,
     No,
 }
 
-/// Marks entries that were left out.
 const LEFT_OUT: &str = ", left out";
 
 impl OfferedList {
@@ -66,7 +62,7 @@ impl OfferedList {
         (rest.concat(), found.then_some(known))
     }
 
-    /// Reads one line; returns false for a line that is no part of the list.
+    /// Reads one line; none if it is no part of the list.
     fn read(&mut self, line: &str, dialect: Dialect) -> Option<()> {
         let mut reader = Reader(line.trim().strip_prefix('#')?.trim_start().strip_prefix("introspected ")?);
         let table = relisted(reader.name()?, dialect);
@@ -100,7 +96,6 @@ impl OfferedList {
         columns_of(&self.tables, table, dialect).any(|known| same(known, column, dialect))
     }
 
-    /// Whether the list says that the table, or columns of it, were left out.
     pub(super) fn has_left_out(&self, table: &Table, dialect: Dialect) -> bool {
         has(&self.left_out, table, dialect)
     }
@@ -113,7 +108,6 @@ impl OfferedList {
         self.link(table, foreign_key, dialect).is_some_and(|link| !link.left_out)
     }
 
-    /// Whether the list says that the foreign key was left out.
     pub(super) fn has_left_out_link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> bool {
         self.link(table, foreign_key, dialect).is_some_and(|link| link.left_out)
     }
@@ -131,17 +125,14 @@ impl OfferedList {
         })
     }
 
-    /// Lists a table with the columns that were offered.
     pub(super) fn offer(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
         self.tables.insert(listed(&table.schema, &table.name, dialect), columns);
     }
 
-    /// Lists columns of a table that could not be offered.
     pub(super) fn leave_out(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
         self.left_out.insert(listed(&table.schema, &table.name, dialect), columns);
     }
 
-    /// Lists a foreign key, which was offered as a relation or could not be.
     pub(super) fn add_link(&mut self, table: &Table, foreign_key: &ForeignKey, offered: Offered, dialect: Dialect) {
         self.links.push(OfferedListLink {
             table: listed(&table.schema, &table.name, dialect),
@@ -152,7 +143,6 @@ impl OfferedList {
         });
     }
 
-    /// Whether both lists have the same entries, in any order.
     pub(super) fn says_the_same(&self, other: &OfferedList) -> bool {
         let sorted = |known: &OfferedList| {
             let mut known = known.clone();
@@ -163,7 +153,6 @@ impl OfferedList {
         sorted(self) == sorted(other)
     }
 
-    /// Writes the list with an empty line before it.
     pub(super) fn write(&self, text: &mut String) {
         // Writing to a string never fails.
         let _ = writeln!(text, "\n{}\n{}", HEADING[0], HEADING[1]);
@@ -202,7 +191,6 @@ fn listed(schema: &str, table: &str, dialect: Dialect) -> String {
     if schema == usual_schema(dialect) && !table.contains('.') { table.to_owned() } else { format!("{schema}.{table}") }
 }
 
-/// The name in the list for one that was read there.
 fn relisted(name: String, dialect: Dialect) -> String {
     match name.split_once('.') {
         Some((schema, table)) => listed(schema, table, dialect),
@@ -228,12 +216,10 @@ fn is_plain(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '$')
 }
 
-/// Plain, or in quotes as TOML writes them.
 fn name(name: &str) -> String {
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }
 }
 
-/// The rest of a line.
 struct Reader<'t>(&'t str);
 
 impl Reader<'_> {
@@ -275,7 +261,6 @@ impl Reader<'_> {
     }
 }
 
-/// The length of the quoted string at the start.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (place, byte) in text.bytes().enumerate().skip(1) {

@@ -4,10 +4,9 @@ use crate::schema::Table;
 
 use super::kind::offered;
 use super::known::{Offered, OfferedList};
-use super::model::Model;
+use super::model::{Model, is_among};
 use super::through::foreign_keys;
 
-/// The list for a manifest that is written from the model.
 pub(super) fn listing(model: &Model) -> OfferedList {
     let mut known = OfferedList::default();
     for table in &model.schema.tables {
@@ -15,7 +14,7 @@ pub(super) fn listing(model: &Model) -> OfferedList {
             known.leave_out(table, left_out, model.dialect);
         }
         let columns = columns(table, model);
-        if model.has_seen_table(table) || !columns.is_empty() {
+        if model.seen.has_table(table, model.dialect) || !columns.is_empty() {
             known.offer(table, columns, model.dialect);
         }
     }
@@ -29,34 +28,31 @@ fn links(known: &mut OfferedList, table: &Table, model: &Model) {
     let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
     let broken = table.broken_keys.iter().map(|(foreign_key, _)| foreign_key);
     for foreign_key in foreign_keys(table).into_iter().chain(broken) {
-        if only_joins || model.is_linked(table, foreign_key) || model.has_seen_link(table, foreign_key) {
+        if only_joins || is_among(&model.linked, table, foreign_key) || model.seen.has_link(table, foreign_key, model.dialect) {
             known.add_link(table, foreign_key, Offered::Yes, model.dialect);
-        } else if model.is_unlinked(table, foreign_key) {
+        } else if is_among(&model.unlinked, table, foreign_key) {
             known.add_link(table, foreign_key, Offered::No, model.dialect);
         }
     }
 }
 
-/// Whether the manifest has a resource of the table.
 fn is_drafted(table: &Table, model: &Model) -> bool {
     model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table))
 }
 
-/// The columns that were left out with a note.
 fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
     let was_noted = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
     let is_drafted = is_drafted(table, model);
     let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
-    let noted = unreadable.filter(|column| was_noted || is_drafted || model.has_noted_column(table, &column.name));
+    let noted = unreadable.filter(|column| was_noted || is_drafted || model.seen.has_left_out_column(table, &column.name, model.dialect));
     let columns: Vec<String> = noted.map(|column| column.name.clone()).collect();
     (was_noted || !columns.is_empty()).then_some(columns)
 }
 
 fn columns(table: &Table, model: &Model) -> Vec<String> {
     let is_drafted = is_drafted(table, model);
-    let listed = table
-        .columns
-        .iter()
-        .filter(|column| is_drafted && offered(column, model.dialect).is_some() || model.has_seen_column(table, &column.name));
+    let listed = table.columns.iter().filter(|column| {
+        is_drafted && offered(column, model.dialect).is_some() || model.seen.has_column(table, &column.name, model.dialect)
+    });
     listed.map(|column| column.name.clone()).collect()
 }

@@ -10,29 +10,24 @@ use crate::schema::{ForeignKey, Schema, Table};
 
 use super::known::OfferedList;
 
-/// Everything to write, and everything that exists.
 pub(super) struct Model<'s> {
     pub(super) schema: &'s Schema,
     pub(super) dialect: Dialect,
     /// The list in the manifest's comments.
-    pub(super) seen: Option<OfferedList>,
+    pub(super) seen: OfferedList,
     /// In the order of the schema's tables.
     pub(super) resources: Vec<Draft<'s>>,
-    /// The pivots of existing relations, by schema and name.
     pub(super) known_pivots: HashSet<(String, String)>,
     /// Foreign keys that are relations, or that a relation leads through.
     pub(super) linked: Vec<(&'s Table, &'s ForeignKey)>,
-    /// Foreign keys that cannot become relations.
     pub(super) unlinked: Vec<(&'s Table, &'s ForeignKey)>,
-    /// Tables without a column that can be read.
     pub(super) unreadable: Vec<&'s Table>,
     /// Tables that are left out, and why.
     pub(super) notes: Vec<String>,
 }
 
 impl<'s> Model<'s> {
-    /// A model without drafts.
-    pub(super) fn empty(schema: &'s Schema, dialect: Dialect, seen: Option<OfferedList>) -> Self {
+    pub(super) fn empty(schema: &'s Schema, dialect: Dialect, seen: OfferedList) -> Self {
         Model {
             schema,
             dialect,
@@ -46,50 +41,15 @@ impl<'s> Model<'s> {
         }
     }
 
-    /// Whether the list has the table.
-    pub(super) fn has_seen_table(&self, table: &Table) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.has_table(table, self.dialect))
-    }
-
-    /// Whether the list has the column.
-    pub(super) fn has_seen_column(&self, table: &Table, column: &str) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.has_column(table, column, self.dialect))
-    }
-
-    /// Whether the list says that the column was left out.
-    pub(super) fn has_noted_column(&self, table: &Table, column: &str) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, column, self.dialect))
-    }
-
-    /// Whether the list has the foreign key.
-    pub(super) fn has_seen_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.has_link(table, foreign_key, self.dialect))
-    }
-
-    /// Whether the list says that the foreign key was left out.
-    fn has_noted_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
-        self.seen.as_ref().is_some_and(|seen| seen.has_left_out_link(table, foreign_key, self.dialect))
-    }
-
-    /// The resource a foreign key leads to.
     pub(super) fn place(&self, foreign_key: &ForeignKey) -> Option<usize> {
         self.resources.iter().position(|draft| draft.table.schema == foreign_key.schema && draft.table.name == foreign_key.table)
-    }
-
-    pub(super) fn is_linked(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
-        is_among(&self.linked, table, foreign_key)
-    }
-
-    pub(super) fn is_unlinked(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
-        is_among(&self.unlinked, table, foreign_key)
     }
 
     /// Records a table without a readable column, and notes it once.
     pub(super) fn leave_out_table(&mut self, draft: &Draft<'s>) {
         let table = draft.table;
         self.unreadable.push(table);
-        let was_noted = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(table, self.dialect));
-        if was_noted && draft.notes.is_empty() {
+        if self.seen.has_left_out(table, self.dialect) && draft.notes.is_empty() {
             return;
         }
         let reason = match (&table.unreadable, &table.unseen) {
@@ -104,7 +64,7 @@ impl<'s> Model<'s> {
     pub(super) fn leave_out(&mut self, from: usize, foreign_key: &'s ForeignKey, reason: &str) {
         let draft = &self.resources[from];
         self.unlinked.push((draft.table, foreign_key));
-        if self.has_noted_link(draft.table, foreign_key) {
+        if self.seen.has_left_out_link(draft.table, foreign_key, self.dialect) {
             return;
         }
         let target = self.place(foreign_key).map_or(&foreign_key.table, |to| &self.resources[to].table_text);
@@ -119,11 +79,10 @@ impl<'s> Model<'s> {
     }
 }
 
-fn is_among(links: &[(&Table, &ForeignKey)], table: &Table, foreign_key: &ForeignKey) -> bool {
+pub(super) fn is_among(links: &[(&Table, &ForeignKey)], table: &Table, foreign_key: &ForeignKey) -> bool {
     links.iter().any(|(other, link)| std::ptr::eq(*other, table) && *link == foreign_key)
 }
 
-/// A resource, new or existing.
 pub(super) struct Draft<'s> {
     pub(super) table: &'s Table,
     /// The table as the manifest names it.
@@ -135,9 +94,7 @@ pub(super) struct Draft<'s> {
     /// A table that only joins two others.
     pub(super) left_out: bool,
     pub(super) fields: Vec<DraftField>,
-    /// New relations.
     pub(super) relations: Vec<DraftRelation>,
-    /// Existing relations.
     pub(super) known_relations: Vec<KnownRelation>,
     /// Why columns and foreign keys were left out.
     pub(super) notes: Vec<String>,
@@ -162,7 +119,6 @@ pub(super) struct DraftRelation {
     pub(super) through: Option<(String, Vec<(String, String)>)>,
 }
 
-/// An existing relation.
 pub(super) struct KnownRelation {
     pub(super) name: String,
     pub(super) target: String,
@@ -171,7 +127,6 @@ pub(super) struct KnownRelation {
 }
 
 impl<'s> Draft<'s> {
-    /// A new one without fields.
     pub(super) fn empty(table: &'s Table, context: String, name: String, plural: String) -> Self {
         Draft {
             table,
@@ -206,7 +161,6 @@ impl<'s> Draft<'s> {
         self.known_relations.iter().find(|known| known.target == target && has_all(known))
     }
 
-    /// Whether the name is taken.
     pub(super) fn is_taken(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
             || self.known_relations.iter().any(|known| known.name == name)
@@ -214,7 +168,6 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// Whether the column follows from the field's name.
 pub(super) fn column_is_implied(field: &DraftField) -> bool {
     snake(&field.name) == field.column
 }

@@ -68,7 +68,6 @@ impl Names {
         self.queries.extend(queries_of_many(context, plural));
     }
 
-    /// Takes a free name and a free plural.
     pub(super) fn make(&mut self, context: &str, wished: &str) -> (String, String) {
         let plural = free(&[wished.to_owned()], |plural| {
             self.paths.contains(&(kebab(context), kebab(plural))) || self.asks(&queries_of_many(context, plural))
@@ -89,7 +88,6 @@ impl Names {
     }
 }
 
-/// The name in GraphQL, which joins both parts.
 fn type_name(context: &str, name: &str) -> String {
     capital(context) + &capital(name)
 }

@@ -6,7 +6,6 @@ use query::catalog::{CONNECTORS, OWN_CONTEXTS};
 use query::parse::RESERVED;
 use query::sql::Dialect;
 
-/// Irregular singulars.
 const IRREGULAR: [(&str, &str); 15] = [
     ("people", "person"),
     ("children", "child"),
@@ -47,19 +46,16 @@ fn lower_start(word: &str) -> String {
     format!("{}{}", word[..lowered].to_ascii_lowercase(), &word[lowered..])
 }
 
-/// `order` → `Order`
 pub(super) fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_ascii_uppercase(), letters.as_str()))
 }
 
-/// `Order` → `order`
 pub(super) fn lower(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_ascii_lowercase(), letters.as_str()))
 }
 
-/// The context of a schema.
 pub(super) fn context(schema: &str) -> String {
     let name = camel(schema);
     match name.as_str() {
@@ -128,7 +124,6 @@ pub(super) fn usual_schema(dialect: Dialect) -> &'static str {
     }
 }
 
-/// A basic string of TOML.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

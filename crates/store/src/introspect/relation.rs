@@ -2,7 +2,7 @@
 
 use crate::schema::{ForeignKey, Table};
 
-use super::model::{DraftField, DraftRelation, Model};
+use super::model::{DraftField, DraftRelation, Model, is_among};
 use super::naming::{camel, capital, free, without_id};
 use super::through::{Crossing, crossings, foreign_keys};
 
@@ -15,13 +15,10 @@ struct Edge {
     columns: Vec<String>,
     /// Whether at most one row refers to another.
     unique: bool,
-    /// Whether something of it is not in the manifest yet.
     is_new: bool,
-    /// Whether other foreign keys lead from the same table to the same table.
     has_twin: bool,
 }
 
-/// Adds the new relations to the drafts.
 pub(super) fn connect(model: &mut Model) {
     let crossings = crossings(model);
     let edges = edges(model);
@@ -48,7 +45,7 @@ fn edges(model: &mut Model) -> Vec<Edge> {
                     edges.push(edge);
                     model.linked.push((table, foreign_key));
                 }
-                Some(Err(reason)) if !model.is_linked(table, foreign_key) => model.leave_out(from, foreign_key, &reason),
+                Some(Err(reason)) if !is_among(&model.linked, table, foreign_key) => model.leave_out(from, foreign_key, &reason),
                 None if leads_to_none(model, from, foreign_key) => {
                     model.leave_out(from, foreign_key, &format!("{} is left out, or is no table that can be seen", foreign_key.table));
                 }
@@ -102,7 +99,7 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
             || target.is_new
             || fields.iter().any(|(own, other)| own.is_new || other.is_new)
             // Without a list, nothing counts as offered.
-            || !model.has_seen_link(draft.table, foreign_key),
+            || !model.seen.has_link(draft.table, foreign_key, model.dialect),
         columns: foreign_key.columns.clone(),
         has_twin: false,
     }))
@@ -112,7 +109,6 @@ fn repeats(names: &[&str]) -> bool {
     names.iter().enumerate().any(|(place, name)| names[..place].contains(name))
 }
 
-/// Adds the relation of the referring side; returns its name.
 fn toward(model: &mut Model, edge: &Edge) -> String {
     let target = &model.resources[edge.to];
     if let Some(known) = model.resources[edge.from].known_relation(&target.full_name(), &edge.pairs) {
@@ -136,7 +132,6 @@ fn toward(model: &mut Model, edge: &Edge) -> String {
     name
 }
 
-/// Adds the relation of the other side.
 fn back(model: &mut Model, edge: &Edge, toward: &str) {
     let source = &model.resources[edge.from];
     let on: Vec<_> = edge.pairs.iter().map(|(own, other)| (other.clone(), own.clone())).collect();
@@ -151,7 +146,6 @@ fn back(model: &mut Model, edge: &Edge, toward: &str) {
     model.resources[edge.to].relations.push(relation);
 }
 
-/// Adds the relation from one side of a pivot to the other.
 fn across(model: &mut Model, crossing: &Crossing) {
     let (target, pivot) = (&model.resources[crossing.to], &model.resources[crossing.pivot]);
     let column = camel(&crossing.column);

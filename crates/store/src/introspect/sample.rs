@@ -11,7 +11,6 @@ use crate::sqlite::{readable, sample_rows};
 
 use super::kind;
 
-/// A type and a stored format of a column.
 type Reading = (Scalar, Stored);
 
 /// Infers the types of columns from the first rows of each table, and then of each view. `begin` restarts the time before each.
@@ -56,7 +55,6 @@ fn reading(column: &Column) -> Option<Reading> {
     column.seen.clone().or_else(|| kind::sqlite(&column.native).map(|scalar| (scalar, kind::stored(column))))
 }
 
-/// Why the rows could not be read.
 fn reason(error: &Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => "that takes too long".to_owned(),
@@ -64,7 +62,6 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// For each column a type that fits all its values.
 fn readings(connection: &Connection, table: &Table) -> Result<Vec<Option<Reading>>> {
     let mut possible: Vec<Vec<Reading>> = table.columns.iter().map(|column| candidates(column, table)).collect();
     let (mut any, mut any_seconds) = (vec![false; table.columns.len()], vec![false; table.columns.len()]);
@@ -112,7 +109,6 @@ fn timestamps() -> Vec<Reading> {
     [Stored::Standard, Stored::Datetime, Stored::Unix].map(|stored| (Scalar::Timestamp, stored)).into()
 }
 
-/// The type of a column without values, by its default.
 fn unfilled(column: &Column) -> Option<Reading> {
     let default = column.default.to_ascii_uppercase();
     let is_timestamp = kind::sqlite(&column.native) == Some(Scalar::Timestamp);

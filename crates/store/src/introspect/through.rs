@@ -7,7 +7,6 @@ use crate::schema::{ForeignKey, Table};
 use super::kind::offered;
 use super::model::{Draft, Model};
 
-/// The distinct foreign keys of a table.
 pub(super) fn foreign_keys(table: &Table) -> Vec<&ForeignKey> {
     let mut keys: Vec<&ForeignKey> = Vec::new();
     for foreign_key in &table.foreign_keys {
@@ -18,7 +17,6 @@ pub(super) fn foreign_keys(table: &Table) -> Vec<&ForeignKey> {
     keys
 }
 
-/// The two foreign keys of a pivot.
 pub(super) fn sides(table: &Table) -> Option<(&ForeignKey, &ForeignKey)> {
     let keys = foreign_keys(table);
     let [left, right] = keys.as_slice() else { return None };
@@ -40,7 +38,6 @@ pub(super) fn sides(table: &Table) -> Option<(&ForeignKey, &ForeignKey)> {
     tells_nothing.then_some((*left, *right))
 }
 
-/// Whether a pivot has only the columns of its two sides.
 fn only_joins(table: &Table, left: &ForeignKey, right: &ForeignKey) -> bool {
     table.columns.iter().all(|column| left.columns.contains(&column.name) || right.columns.contains(&column.name))
 }
@@ -62,7 +59,7 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     for pivot in 0..model.resources.len() {
         let table = model.resources[pivot].table;
         let Some((left, right)) = sides(table) else { continue };
-        let was_offered = model.has_seen_link(table, left) && model.has_seen_link(table, right);
+        let was_offered = model.seen.has_link(table, left, model.dialect) && model.seen.has_link(table, right, model.dialect);
         let known = was_offered || model.known_pivots.contains(&(table.schema.clone(), table.name.clone()));
         let (there, back) = (crossing(model, pivot, left, right), crossing(model, pivot, right, left));
         let is_target = model.resources.iter().any(|other| {
@@ -81,7 +78,6 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     crossings
 }
 
-/// The relation from one side to the other, if fields and types allow it.
 fn crossing(model: &Model, pivot: usize, from: &ForeignKey, to: &ForeignKey) -> Option<Crossing> {
     let (start, end) = (model.place(from)?, model.place(to)?);
     if !model.resources[end].has_key() {
@@ -93,7 +89,6 @@ fn crossing(model: &Model, pivot: usize, from: &ForeignKey, to: &ForeignKey) -> 
     Some(Crossing { pivot, from: start, to: end, on, beyond, column: to.columns.last()?.clone() })
 }
 
-/// The pivot's columns with the fields they equal.
 fn ends(model: &Model, pivot: &Table, foreign_key: &ForeignKey, draft: &Draft) -> Option<Vec<(String, String)>> {
     let mut pairs = Vec::new();
     for (column, target) in foreign_key.columns.iter().zip(&foreign_key.target_columns) {

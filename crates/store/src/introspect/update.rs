@@ -11,39 +11,33 @@ use super::known::OfferedList;
 use super::model::Draft;
 use super::{comments, draft, listing, relation, write};
 
-/// An updated manifest.
 #[derive(Clone, Debug)]
 pub struct Update {
     /// The new text; the old one when nothing is new.
     pub text: String,
     /// The additions, such as `field shop.customer.phone`, in the order of the database.
     pub added: Vec<String>,
-    /// The comments that were added: what was left out, and why.
     pub notes: Vec<String>,
     /// How many tables and views it declares, pivots included.
     pub tables: usize,
 }
 
-/// Why a manifest was left alone.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
-    /// It has faults.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// It is no TOML to the editor.
     #[error("not TOML: {0}")]
     Toml(#[from] TomlError),
-    /// Its layout has no place for the additions.
     #[error("this layout has no place for additions ({0}); write each resource as [resource.<context>.<name>]")]
     Layout(String),
 }
 
-/// Adds resources, fields and relations for tables, columns and foreign keys that neither the manifest nor its list has, and comments for
-/// those that cannot be added. Only the list is rewritten.
+/// Adds what neither the manifest nor its list has, and comments for what cannot be added. Only the list is rewritten.
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
     let (bare, seen) = OfferedList::take(existing, dialect);
-    let mut model = draft::draft(schema, dialect, Some((&catalog, seen)));
+    let had_list = seen.is_some();
+    let mut model = draft::draft(schema, dialect, Some((&catalog, seen.unwrap_or_default())));
     relation::connect(&mut model);
     let mut document: DocumentMut = bare.parse()?;
     let (mut added, mut fresh, mut notes) = (Vec::new(), String::new(), Vec::new());
@@ -58,7 +52,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
     }
     notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
     let known = listing::listing(&model);
-    if added.is_empty() && notes.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
+    if added.is_empty() && notes.is_empty() && had_list && known.says_the_same(&model.seen) {
         return Ok(Update { text: existing.to_owned(), added, notes, tables: model.resources.len() });
     }
     let mut text = if added.is_empty() { bare } else { document.to_string() };
@@ -88,7 +82,6 @@ fn spelled_as(existing: &str, text: &str) -> String {
     format!("{mark}{text}")
 }
 
-/// Adds fields and relations to an existing resource.
 fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) -> Result<(), UpdateError> {
     let full_name = draft.full_name();
     let fields: Vec<_> =
@@ -110,7 +103,6 @@ fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) ->
     Ok(())
 }
 
-/// The table `fields` or `relations` of a resource, created if it is missing.
 fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Option<&'d mut dyn TableLike> {
     let is_there = document.get("resource")?.get(&draft.context)?.get(&draft.name)?.get(part).is_some();
     let ending = if is_there { String::new() } else { comments::take_ending(document, &draft.context, &draft.name) };
@@ -124,7 +116,6 @@ fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Opti
     resource.get_mut(part)?.as_table_like_mut()
 }
 
-/// A table below these comments.
 fn after(comments: &str) -> Table {
     let mut table = Table::new();
     if !comments.is_empty() {

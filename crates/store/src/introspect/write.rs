@@ -8,13 +8,11 @@ use query::types::Scalar;
 use super::model::{Draft, DraftField, DraftRelation, column_is_implied};
 use super::naming::quoted;
 
-/// A comment line.
 pub(super) fn note(text: &mut String, note: &str) {
     // Writing to a string never fails.
     let _ = writeln!(text, "# {}", note.replace(char::is_control, " "));
 }
 
-/// A whole resource, with an empty line before it.
 pub(super) fn resource(text: &mut String, resource: &Draft) {
     let full_name = resource.full_name();
     let _ = writeln!(text, "\n[resource.{full_name}]");

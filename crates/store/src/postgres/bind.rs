@@ -9,30 +9,25 @@ use crate::assemble::Keys;
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
-/// A parameter of a statement, with the keys that it may stand for.
 #[derive(Debug)]
 pub(super) struct PgParam<'a> {
     param: &'a Param,
     keys: Option<&'a Keys>,
 }
 
-/// The parameters of a prepared statement.
 pub(super) fn params<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeIterator<Item = PgParam<'a>> {
     sql.params().iter().map(move |param| PgParam { param, keys })
 }
 
-/// The parameters of an unprepared statement, with their types.
 pub(super) fn typed<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeIterator<Item = (PgParam<'a>, Type)> {
     sql.params().iter().map(move |param| (PgParam { param, keys }, kind(param)))
 }
 
-/// The type of a parameter.
 pub(super) fn kind(param: &Param) -> Type {
     let (one, list) = types(param.kind);
     if param.many == Many::One { one } else { list }
 }
 
-/// The type of one value and of a list.
 fn types(kind: Kind) -> (Type, Type) {
     match kind {
         Kind::Bool => (Type::BOOL, Type::BOOL_ARRAY),
@@ -78,7 +73,6 @@ impl ToSql for PgParam<'_> {
     to_sql_checked!();
 }
 
-/// Writes an array in PostgreSQL's binary form.
 pub(crate) fn array<T>(
     out: &mut BytesMut,
     element: &Type,

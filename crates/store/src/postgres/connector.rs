@@ -24,7 +24,6 @@ use super::{Manager, Postgres};
 /// The only encoding that holds every string of a client.
 const ACCEPTED_ENCODING: &str = "UTF8";
 
-/// The server and the TLS settings.
 pub(super) struct Connector {
     config: Config,
     tls: MakeRustlsConnect,
@@ -38,7 +37,6 @@ pub(super) struct RawConnection {
     encoding: Option<String>,
 }
 
-/// Where a connection leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Endpoint {
     Network(SocketAddr, String),
@@ -48,7 +46,6 @@ pub(super) enum Endpoint {
 }
 
 impl RawConnection {
-    /// Refuses a database in another encoding than UTF8.
     pub(super) fn check_encoding(&self) -> Result<(), Error> {
         match self.encoding.as_deref() {
             None | Some(ACCEPTED_ENCODING) => Ok(()),
@@ -60,7 +57,6 @@ impl RawConnection {
 }
 
 impl Postgres {
-    /// Refuses a database in another encoding than UTF8. A database that cannot be reached now is checked at its first connection.
     pub(crate) async fn check_encoding(&self) -> Result<(), Error> {
         let Manager { connector, .. } = self.pool.manager();
         Box::pin(connector.connect()).await.map_or(Ok(()), |connection| connection.check_encoding())
@@ -116,7 +112,6 @@ impl Connector {
         Ok(RawConnection { client, endpoint, encoding })
     }
 
-    /// Cancels the statement that runs on the connection of this token.
     pub(super) async fn cancel(&self, endpoint: &Endpoint, token: &CancelToken) -> Result<(), DriverError> {
         match endpoint {
             Endpoint::Local(socket) => {

@@ -20,7 +20,6 @@ use super::{Postgres, bind};
 const ESTIMATE_LIFETIME: Duration = Duration::from_secs(60);
 const MAX_ESTIMATES: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
 
-/// The limit and the cached estimates.
 pub(crate) struct CostLimit {
     max: f64,
     seed: RandomState,

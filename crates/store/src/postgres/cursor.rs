@@ -1,5 +1,4 @@
-//! Cursors of a snapshot. Where the rows of one fetch exceed the bytes that are held at once, the rest is dropped, and the cursor is opened
-//! again behind the last row that was kept.
+//! Cursors of a snapshot. If the rows of a fetch exceed the memory, the cursor is opened again behind the last row that was kept.
 
 use futures_util::TryStreamExt;
 use tokio_postgres::Row;
@@ -11,8 +10,7 @@ use crate::run::{BatchSize, RowSet};
 use super::rows::collect;
 use super::{Connection, bind};
 
-/// Begins a read-only snapshot. A reopened cursor must meet the same rows in the same order, so scans may not join another scan that is under
-/// way. The reader may take any time between two batches, so PostgreSQL does not limit the idle time.
+/// A reopened cursor must meet the same rows in the same order, so scans are not synchronized. The reader may take any time.
 pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL synchronize_seqscans = off; \
                                    SET LOCAL idle_in_transaction_session_timeout = 0";
 
@@ -20,7 +18,6 @@ pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ O
 #[derive(Debug)]
 pub(super) struct NamedCursor {
     depth: u32,
-    /// How many rows were read.
     read: usize,
 }
 
@@ -37,7 +34,6 @@ impl NamedCursor {
         connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await.map(drop)
     }
 
-    /// The next rows, with the keys of the levels below.
     pub(super) async fn fetch(
         &mut self,
         connection: &mut Connection,
@@ -45,13 +41,13 @@ impl NamedCursor {
         size: &BatchSize,
     ) -> Result<Portion, tokio_postgres::Error> {
         let none: [(&str, Type); 0] = [];
-        let text = format!("FETCH {} FROM batch_{}", size.rows(), self.depth);
+        let text = format!("FETCH {} FROM batch_{}", size.rows, self.depth);
         let stream = Box::pin(connection.client.query_typed_raw(&text, none)).await?;
         let mut portion = collect(rows.level, stream, size).await?;
         self.read += portion.batch.len();
         match portion.after {
             After::Dropped => self.reopen(connection, rows).await?,
-            After::Nothing if portion.batch.len() == size.rows() => portion.after = After::Perhaps,
+            After::Nothing if portion.batch.len() == size.rows => portion.after = After::Perhaps,
             After::Nothing | After::Perhaps => {}
         }
         Ok(portion)

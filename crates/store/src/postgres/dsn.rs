@@ -13,17 +13,13 @@ use crate::Error;
 
 use super::tls::{TlsMode, TlsSettings};
 
-/// PostgreSQL's default port.
 pub(super) const PORT: u16 = 5432;
 
-/// How a parameter is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// The driver parses it under the same name.
     Driver,
     /// It has no effect: this driver has neither GSSAPI, nor client certificates, nor TLS before 1.2.
     Ignored,
-    /// It is used in this module.
     Here,
 }
 
@@ -102,7 +98,6 @@ impl Quote {
         if parts.credentials.is_some() { Quote::after(parts) } else { Quote::Nothing }
     }
 
-    /// `found "x"`
     fn found(self, value: &str) -> String {
         if self == Quote::Value { format!("found {value:?}") } else { "found something else".to_owned() }
     }
@@ -137,7 +132,6 @@ pub(super) fn parse(url: &str) -> Result<(Config, TlsSettings), Error> {
 
 type Values<'u> = BTreeMap<&'static str, Cow<'u, str>>;
 
-/// The hosts, and a port for each if one of them has one.
 fn authority<'u>(parts: &Parts<'u>) -> Result<Values<'u>, Error> {
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
     for one in parts.hosts.split(',').filter(|_| !parts.hosts.is_empty()) {
@@ -161,7 +155,6 @@ fn authority<'u>(parts: &Parts<'u>) -> Result<Values<'u>, Error> {
     Ok(values)
 }
 
-/// Adds the parameters of the query part. Each must be known, with a value that is accepted.
 fn read_query<'u>(query: &'u str, quote: Quote, values: &mut Values<'u>) -> Result<(), Error> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -203,7 +196,6 @@ fn check_ports(ports: &str, quote: Quote) -> Result<(), Error> {
     }
 }
 
-/// Checks that there are as many hosts as addresses and ports, and that none is empty.
 fn check_hosts(values: &Values<'_>) -> Result<(), Error> {
     let [hosts, addresses, ports] = ["host", "hostaddr", "port"].map(|name| values.get(name).map_or(0, |value| value.split(',').count()));
     let count = hosts.max(addresses);
@@ -219,7 +211,6 @@ fn check_hosts(values: &Values<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Parses the driver's parameters.
 fn driver_config(values: &Values<'_>, quote: Quote) -> Result<Config, Error> {
     let mut text = String::new();
     for (key, value) in values {

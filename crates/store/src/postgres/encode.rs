@@ -13,7 +13,6 @@ use crate::encode;
 use super::numeric;
 use super::wire::{Wire, changed_type, whole};
 
-/// The bytes of a column of any type.
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
 
 impl<'a> FromSql<'a> for Raw<'a> {
@@ -81,7 +80,6 @@ impl<'a> Member<'a> {
         Member { key: Key::of(&output.key), output, how }
     }
 
-    /// Writes the member's value; nothing if it has no JSON form.
     fn write(&self, out: &mut Vec<u8>, row: &Row) -> Option<()> {
         if let How::Always(text) = self.how {
             out.extend_from_slice(text);
@@ -172,7 +170,6 @@ fn exact(raw: &[u8], kind: &Type) -> Option<String> {
     }
 }
 
-/// An array of any number of dimensions as nested JSON arrays.
 fn array(out: &mut Vec<u8>, wire: Wire, raw: &[u8], output: &Output) -> Option<()> {
     // The number of dimensions comes first; nearly every array has one.
     if raw.starts_with(&1_i32.to_be_bytes()) {

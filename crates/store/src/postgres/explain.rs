@@ -34,7 +34,6 @@ const CONDITIONS: [&str; 12] = [
     "Conflict Filter",
 ];
 
-/// Figures of a node, shown with their values.
 const FIGURES: [&str; 10] = [
     "Sort Method",
     "Sort Space Used",
@@ -48,7 +47,6 @@ const FIGURES: [&str; 10] = [
     "Shared Read Blocks",
 ];
 
-/// Runs each level for its first rows and explains it.
 pub(crate) async fn analyze(postgres: &Postgres, root: &Level, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut lease = postgres.lease().await?;
     let document = explain(&mut lease, postgres, &root.sql, None).await?;
@@ -71,7 +69,6 @@ pub(crate) async fn analyze(postgres: &Postgres, root: &Level, detail: PlanDetai
     Ok(plans)
 }
 
-/// The first rows of a level.
 async fn sample(connection: &mut Connection, level: &Level, keys: Option<&Keys>, bytes: usize) -> Result<Batch, tokio_postgres::Error> {
     let first = level.sql.first(SAMPLE_ROWS);
     Ok(collect(level, open(connection, &first, keys).await?, &BatchSize::whole(bytes)).await?.batch)
@@ -128,7 +125,6 @@ fn node(plan: &Value, depth: usize, detail: PlanDetail, lines: &mut Vec<String>)
     }
 }
 
-/// The estimates and the measurements of a node.
 fn measured(plan: &Value) -> String {
     let figure = |name: &str| figure(plan, name);
     let expected = format!("  (cost={:.2}..{:.2} rows={})", figure("Startup Cost"), figure("Total Cost"), figure("Plan Rows"));

@@ -10,22 +10,17 @@ use crate::Error;
 
 use super::{CONNECT_TIMEOUT, Connection, Manager};
 
-/// A leased connection. When it is dropped, it returns to the pool once it is idle: an open transaction is rolled back, and a statement that
-/// began a moment ago may end. A statement that takes longer is cancelled, and its connection is closed.
+/// When dropped, it returns to the pool once it is idle: transactions are rolled back, and statements that take long are cancelled.
 pub(crate) struct Lease {
     connection: Option<Object<Manager>>,
-    state: LeaseState,
-    /// When the current step began.
+    pub(super) state: LeaseState,
     step: Option<Instant>,
 }
 
-/// The state of a connection between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeaseState {
     Idle,
-    /// A statement runs.
     Running,
-    /// In a transaction, between two statements.
     InTransaction,
     /// Returning to the pool. If that fails, the connection is closed.
     Returning,
@@ -36,16 +31,10 @@ impl Lease {
         Lease { connection: Some(connection), state: LeaseState::Idle, step: None }
     }
 
-    pub(crate) fn state(&self) -> LeaseState {
-        self.state
-    }
-
-    /// Sets the state between steps.
     pub(crate) fn enter(&mut self, state: LeaseState) {
         self.state = state;
     }
 
-    /// Whether the connection was closed.
     pub(crate) fn is_gone(&self) -> bool {
         self.connection.is_none()
     }
@@ -75,19 +64,16 @@ impl Lease {
         }
     }
 
-    /// Whether the last page of this statement was full.
     pub(super) fn was_full(&self, sql: &Sql) -> bool {
         self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
     }
 
-    /// Remembers whether a page was full.
     pub(super) fn note_full(&mut self, sql: &Sql, full: bool) {
         if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text())) {
             kept.full = full;
         }
     }
 
-    /// Takes the connection out of the pool, cancelling what it runs.
     pub(crate) fn discard(&mut self) {
         let Some(connection) = self.connection.take().map(Object::take) else { return };
         if self.step.is_none() && self.state != LeaseState::Running {

@@ -10,7 +10,6 @@ pub(super) fn text(raw: &[u8]) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Appends the same to a buffer.
 pub(super) fn append(out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
     let (fields, _) = raw.as_chunks::<2>();
     let ([count, weight, sign, scale], groups) = fields.split_first_chunk()?;

@@ -43,7 +43,6 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(B
     Ok(Some((batch, total)))
 }
 
-/// The rows, and the total if it was asked together with them.
 async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(Portion, Option<i64>), Error> {
     let (level, whole) = (&query.root, BatchSize::whole(postgres.memory));
     if let Total::Count(total) = &query.total {
@@ -63,7 +62,6 @@ async fn alone(postgres: &Postgres, lease: &mut Lease, level: &Level, whole: &Ba
     lease.step(postgres.timeout, async |connection| collect(level, open(connection, &level.sql, None).await?, whole).await).await
 }
 
-/// Page and total in one round trip.
 async fn together(
     connection: &mut Connection,
     level: &Level,

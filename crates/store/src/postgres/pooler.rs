@@ -27,7 +27,6 @@ const MARKER: &str = "SELECT 'peristyle looks for a pooler'";
 const FIND_MARKER: &str =
     "SELECT 1 FROM pg_prepared_statements WHERE statement = $$SELECT 'peristyle looks for a pooler'$$ AND name ~ '^s[0-9]+$'";
 
-/// How sessions are assigned to connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pooling {
     /// Each connection has a session of its own.
@@ -38,12 +37,10 @@ pub(super) enum Pooling {
     Shared,
 }
 
-/// The pooling, detected once.
 #[derive(Debug, Default)]
 pub(super) struct PoolingProbe(OnceCell<Pooling>);
 
 impl Postgres {
-    /// Refuses shared sessions if statements would be prepared in them. A server that cannot be reached now is checked at the first connection.
     pub(crate) async fn check_pooling(&self) -> Result<(), Error> {
         let Manager { connector, probe, prepare, .. } = self.pool.manager();
         if *prepare == Prepare::Off { Ok(()) } else { probe.pooling(connector).await.map_or(Ok(()), Pooling::refuse_shared) }
@@ -63,7 +60,6 @@ impl Pooling {
 }
 
 impl PoolingProbe {
-    /// Detects the pooling by two connections, once.
     pub(super) async fn pooling(&self, connector: &Connector) -> Result<Pooling, DriverError> {
         let detected = self.0.get_or_try_init(|| async {
             let one = Box::pin(connector.connect()).await?;

@@ -14,7 +14,6 @@ use crate::settings::Prepare;
 use super::encode::{Encoder, column};
 use super::{Connection, Lease, Postgres, STALE, bind};
 
-/// Starts a statement, prepared or not.
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
     if connection.prepare == Prepare::Off || !is_cached(sql.text()) {
         return Box::pin(connection.client.query_typed_raw(sql.text(), bind::typed(sql, keys))).await;
@@ -56,7 +55,6 @@ pub(super) async fn collect(level: &Level, stream: RowStream, size: &BatchSize) 
     Ok(Portion { batch, after })
 }
 
-/// The next rows of a running statement without relations.
 pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
     let mut batch = Batch::with_capacity(0);
     let mut encoder = Encoder::new(&level.outputs);
@@ -68,7 +66,6 @@ pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, siz
     Ok(Portion { batch, after: After::Perhaps })
 }
 
-/// The rows of a relation for these keys, up to the bytes that are left.
 pub(super) async fn related(
     lease: &mut Lease,
     postgres: &Postgres,
@@ -105,12 +102,10 @@ fn owner(row: &Row, owner: Owner, keys: &Keys) -> Result<Option<u32>, tokio_post
     }
 }
 
-/// How many rows there are without limit and offset.
 pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
     lease.step(postgres.timeout, async |connection| count(open(connection, sql, None).await?).await).await
 }
 
-/// The number that a statement for a total returns.
 pub(super) async fn count(stream: RowStream) -> Result<i64, tokio_postgres::Error> {
     let row = pin!(stream).try_next().await?;
     Ok(row.and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0))

@@ -13,15 +13,11 @@ use super::cursor::{NamedCursor, SNAPSHOT};
 use super::rows::{open, related, take_rows, total};
 use super::{FAILED, Lease, LeaseState, Postgres, STALE};
 
-/// The first batch of a stream.
 pub(crate) enum StreamStart {
-    /// All rows, and the total.
     Complete(Batch, i64),
-    /// The first rows, and what is left to read.
     Partial(Batch, Box<OpenStream>),
 }
 
-/// What is left to read after the first batch.
 pub(crate) struct OpenStream {
     lease: Lease,
     cursor: OpenRows,
@@ -35,7 +31,6 @@ pub(super) enum OpenRows {
     Cursor(NamedCursor),
 }
 
-/// A connection with one snapshot.
 pub(super) struct PostgresSnapshot<'a> {
     pub(super) postgres: &'a Postgres,
     pub(super) lease: &'a mut Lease,
@@ -80,7 +75,6 @@ pub(super) fn load<'a>(
     Box::pin(async move { run::load(&mut PostgresSnapshot { postgres, lease }, level, batch, left).await })
 }
 
-/// Reads the first batch.
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamStart, Error> {
     match first_batch(postgres, query, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it again: start over.
@@ -91,7 +85,6 @@ pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamSt
     }
 }
 
-/// What happens to a connection's prepared statements before a snapshot is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Statements {
     Kept,
@@ -135,9 +128,8 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, re
     sink.finish(total).await
 }
 
-/// Asks for the total if it is not known, and ends the snapshot.
 async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usize) -> Result<i64, Error> {
-    let is_in_transaction = lease.state() == LeaseState::InTransaction;
+    let is_in_transaction = lease.state == LeaseState::InTransaction;
     if !is_in_transaction {
         lease.enter(LeaseState::Idle);
     }
@@ -152,7 +144,6 @@ async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usi
     Ok(total)
 }
 
-/// A connection that runs the statement.
 async fn open_statement(postgres: &Postgres, sql: &Sql) -> Result<(Lease, OpenRows), Error> {
     let mut retried = false;
     loop {
@@ -170,7 +161,6 @@ async fn open_statement(postgres: &Postgres, sql: &Sql) -> Result<(Lease, OpenRo
     }
 }
 
-/// A connection with a cursor in a new snapshot.
 async fn open_cursor(postgres: &Postgres, rows: RowSet<'_>, statements: Statements) -> Result<(Lease, OpenRows), Error> {
     let mut retried = false;
     loop {

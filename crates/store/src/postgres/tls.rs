@@ -16,7 +16,6 @@ use x509_cert::der::Decode;
 
 use crate::Error;
 
-/// The TLS parameters of `DATABASE_URL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TlsSettings {
     pub(super) mode: TlsMode,
@@ -54,7 +53,6 @@ impl TlsMode {
     }
 }
 
-/// Verifies the server's certificate as far as `sslmode` asks.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
@@ -64,11 +62,9 @@ struct Verifier {
     mode: TlsMode,
 }
 
-/// The trusted certificate authorities.
 #[derive(Debug)]
 struct Roots {
     store: RootCertStore,
-    /// Those of `sslrootcert`, as they were read.
     certificates: Vec<CertificateDer<'static>>,
 }
 
@@ -120,8 +116,7 @@ impl Roots {
         Ok(Roots { store, certificates: read })
     }
 
-    /// Whether the server shows a self-signed certificate that `sslrootcert` names, as PostgreSQL's manual makes one. It calls itself an
-    /// authority, so it cannot be verified as one of a server; it is trusted as itself while it is in force.
+    /// Whether `sslrootcert` names this self-signed certificate. As an authority it cannot be verified; it is trusted as itself.
     fn is_pinned(&self, certificate: &CertificateDer<'_>, now: UnixTime) -> Result<bool, rustls::Error> {
         if !self.certificates.contains(certificate) {
             return Ok(false);

@@ -11,7 +11,6 @@ use crate::encode;
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
-/// The binary form of a column.
 #[derive(Clone, Copy)]
 pub(super) enum Wire {
     Bool,
@@ -32,8 +31,7 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    /// The binary form of this type for a field; none if the field cannot read it. The check at boot does not suffice: a column may change its
-    /// type while the server runs, and a read replica may differ from the primary.
+    /// None if the field cannot read this type: a column may change its type while the server runs, and a read replica may differ.
     pub(super) fn of(scalar: &Scalar, kind: &Type, show: Show) -> Option<Self> {
         let wire = match scalar {
             Scalar::Bool if *kind == Type::BOOL => Wire::Bool,
@@ -57,7 +55,6 @@ impl Wire {
         Some(wire)
     }
 
-    /// Writes a value; nothing if it has no JSON form.
     #[expect(clippy::inline_always, reason = "called for each value of an answer")]
     #[inline(always)]
     pub(super) fn write(self, out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
@@ -102,7 +99,6 @@ impl Wire {
     }
 }
 
-/// An integer of any of the three sizes.
 pub(super) fn whole(raw: &[u8]) -> Option<i64> {
     Some(match raw.len() {
         2 => i64::from(i16::from_be_bytes(raw.try_into().ok()?)),

@@ -12,11 +12,9 @@ use super::{Entry, Invalidation, StateError, StateKey};
 /// Bounds of one kind. Beyond them, the owner with the most values loses the one that expires first.
 const MAX_VALUES: usize = 100_000;
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// The owner of values that have none.
 const NO_OWNER: StateKey = [0; 32];
-/// How many invalidations wait for a slow subscriber before it is invalidations to drop everything.
+/// How many invalidations wait for a slow subscriber before it must drop everything.
 const MAX_QUEUED: usize = 1_024;
-/// No value lives longer.
 const MAX_LIFETIME_SECONDS: u64 = 366 * 86_400;
 
 #[derive(Clone, Debug)]
@@ -133,8 +131,7 @@ impl Owners {
         }
     }
 
-    /// The value to evict for one of this owner: the first to expire of an owner with the most values, the newcomer if it is one.
-    /// None if no owner has more than one.
+    /// The first value to expire of an owner with the most values, if that is more than one; of the newcomer if it is such an owner.
     fn eviction_candidate(&self, newcomer: &StateKey) -> Option<StateKey> {
         let (most, largest) = self.by_count.last().filter(|(count, _)| *count > 1)?;
         let own = self.of.get(newcomer).filter(|values| values.len() == *most);

@@ -31,7 +31,6 @@ impl std::fmt::Debug for Redis {
     }
 }
 
-/// The open connection, or the last failure to connect.
 #[derive(Default)]
 struct ConnectionState {
     open: Option<MultiplexedConnection>,
@@ -41,7 +40,6 @@ struct ConnectionState {
 }
 
 impl Redis {
-    /// Parses the URL without connecting.
     pub(super) fn open(url: &str) -> Result<Self, StateError> {
         let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
         if !["redis", "rediss"].contains(&scheme) {
@@ -103,7 +101,6 @@ impl Redis {
         self.ask(&commands).await
     }
 
-    /// A connection that receives what is published.
     pub(super) async fn listen(&self) -> Result<PubSub, StateError> {
         let listening = async {
             let mut connection = self.client.get_async_pubsub().await?;
@@ -114,28 +111,22 @@ impl Redis {
         timeout(2 * TIMEOUT, listening).await.map_err(late)?.map_err(|error| unavailable(&error))
     }
 
-    /// Sends commands, and retries once if the connection was broken. Running a command twice is harmless: a value taken by a lost
-    /// answer is gone either way, and a count that is one too high only refuses sooner.
+    /// Retries once if the connection was broken. That is harmless: a lost value is gone either way, and a count too high refuses sooner.
     async fn ask<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StateError> {
-        let (number, mut connection) = self.connection().await?;
-        let error = match commands.query_async(&mut connection).await {
-            Ok(answer) => return Ok(answer),
-            Err(error) => error,
-        };
-        if !error.is_io_error() {
-            return Err(unavailable(&error));
-        }
-        self.disconnect(number).await;
-        if error.is_timeout() {
-            return Err(unavailable(&error));
-        }
-        let (number, mut connection) = self.connection().await?;
-        match commands.query_async(&mut connection).await {
-            Ok(answer) => Ok(answer),
-            Err(error) => {
+        let mut retried = false;
+        loop {
+            let (number, mut connection) = self.connection().await?;
+            let error = match commands.query_async(&mut connection).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if retried || error.is_io_error() {
                 self.disconnect(number).await;
-                Err(unavailable(&error))
             }
+            if retried || !error.is_io_error() || error.is_timeout() {
+                return Err(unavailable(&error));
+            }
+            retried = true;
         }
     }
 

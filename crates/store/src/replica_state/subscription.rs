@@ -17,7 +17,6 @@ const PING_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delays between attempts to connect; the last one repeats.
 const BACKOFF: [Duration; 4] = [Duration::from_millis(100), Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1)];
 
-/// A subscriber.
 #[derive(Debug)]
 pub struct Subscription(Receiver);
 
@@ -36,8 +35,7 @@ impl Subscription {
         Subscription(Receiver::Redis(Box::new(Listener { redis, connection: None, next_action: Instant::now(), failures: 0 })))
     }
 
-    /// The next invalidation. Every new connection, the first included, begins with [`Invalidation::Everything`], since earlier messages
-    /// were missed. Cancel-safe.
+    /// Cancel-safe. Every new connection begins with [`Invalidation::Everything`], since earlier messages were missed.
     pub async fn next(&mut self) -> Invalidation {
         match &mut self.0 {
             Receiver::Redis(listener) => listener.next().await,

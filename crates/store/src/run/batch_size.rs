@@ -2,11 +2,10 @@
 
 use crate::assemble::{After, Batch};
 
-/// How many rows the next batch has: few at first, so that the first byte is sent soon, then as many as fit the target. A batch never exceeds
-/// the bytes that are held at once; a larger row is a batch of its own.
+/// The rows of the next batch: few at first, so that the first byte is sent soon. A row larger than the limit is a batch of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchSize {
-    rows: usize,
+    pub(crate) rows: usize,
     max_rows: usize,
     max_bytes: usize,
 }
@@ -20,31 +19,22 @@ impl BatchSize {
         BatchSize { rows: Self::FIRST_ROWS, max_rows: Self::MAX_ROWS, max_bytes }
     }
 
-    /// The first batch of a relation to one row or to many.
     pub(crate) fn related(many: bool, max_bytes: usize) -> Self {
         if many { Self::first(max_bytes) } else { BatchSize { rows: 1, max_rows: 1, max_bytes } }
     }
 
-    /// All rows in one batch.
     pub(crate) fn whole(max_bytes: usize) -> Self {
         BatchSize { rows: usize::MAX, max_rows: usize::MAX, max_bytes }
     }
 
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Whether the batch takes no more rows.
     pub(crate) fn is_full(&self, batch: &Batch) -> bool {
         batch.len() >= self.rows || self.is_heavy(batch)
     }
 
-    /// Whether the batch has reached its limit of bytes.
     pub(crate) fn is_heavy(&self, batch: &Batch) -> bool {
         batch.len() > 0 && batch.size() >= self.max_bytes
     }
 
-    /// Adapts to the size of the last batch.
     pub(crate) fn learn(&mut self, rows: usize, bytes: usize, after: After) {
         if after == After::Dropped {
             // The rows differ much in size. Dropping rows costs more than asking for few.
@@ -82,16 +72,16 @@ mod tests {
     fn the_next_batch_fits_the_target_and_shrinks_after_dropped_rows() {
         let mut size = BatchSize::first(1_000_000);
         size.learn(256, 256 * 64, After::Perhaps);
-        assert_eq!(size.rows(), 1_024);
+        assert_eq!(size.rows, 1_024);
         size.learn(100, 100, After::Perhaps);
-        assert_eq!(size.rows(), 4_096);
+        assert_eq!(size.rows, 4_096);
         size.learn(100, 100, After::Dropped);
-        assert_eq!(size.rows(), 1_024);
+        assert_eq!(size.rows, 1_024);
         for _ in 0..9 {
             size.learn(100, 100, After::Dropped);
         }
-        assert_eq!(size.rows(), 1);
+        assert_eq!(size.rows, 1);
         size.learn(0, 0, After::Nothing);
-        assert_eq!(size.rows(), 1);
+        assert_eq!(size.rows, 1);
     }
 }

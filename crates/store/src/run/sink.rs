@@ -15,17 +15,14 @@ use crate::assemble::{Batch, Rows, Written};
 
 use super::{Format, PageNumbers};
 
-/// Chunks have about this size.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Larger answers are sent in chunks.
 const MAX_WHOLE_BYTES: usize = 1024 * 1024;
-/// Room for the frame around the rows.
 const FRAME_BYTES: usize = 1024;
 
 #[derive(Debug)]
 struct Chunk {
     bytes: Bytes,
-    /// The numbers of the page, in its last chunk.
     end: Option<PageNumbers>,
 }
 
@@ -41,14 +38,12 @@ pub(crate) struct Frame {
     open: Vec<usize>,
 }
 
-/// What follows the rows of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Numbers,
     Nothing,
 }
 
-/// The writing end of a stream.
 #[derive(Debug)]
 pub(crate) struct Sink {
     frame: Frame,
@@ -56,7 +51,6 @@ pub(crate) struct Sink {
     limits: StreamLimits,
 }
 
-/// The timeouts of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamLimits {
     /// How long a reader may read nothing.
@@ -79,7 +73,6 @@ pub struct Chunks {
     state: Reading,
 }
 
-/// The state of a stream, as its reader sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     Open,
@@ -88,7 +81,16 @@ enum Reading {
 }
 
 impl Chunks {
-    /// The numbers of the page, after its last chunk.
+    /// Waits for the first chunk, so that a failure before the first byte is returned as an error.
+    pub(crate) async fn open(mut self) -> Result<Opening, Error> {
+        match self.rest.recv().await {
+            None => Err(Error::Unavailable("the statement ended without an answer".to_owned())),
+            Some(Err(error)) => Err(error),
+            Some(Ok(Chunk { bytes, end: Some(numbers) })) => Ok(Opening::Whole(bytes, numbers)),
+            Some(Ok(Chunk { bytes, end: None })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), ..self })),
+        }
+    }
+
     pub fn numbers(&self) -> Option<PageNumbers> {
         match self.state {
             Reading::Done(numbers) => Some(numbers),
@@ -97,36 +99,14 @@ impl Chunks {
     }
 }
 
-/// The first chunk of an answer.
 pub(crate) enum Opening {
     Whole(Bytes, PageNumbers),
     Chunks(Chunks),
 }
 
-/// The two ends of a stream.
-pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Outlet) {
+pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Chunks) {
     let (sender, receiver) = mpsc::channel(2);
-    (Sink { frame, sender, limits }, Outlet(receiver))
-}
-
-/// The reading end, before the first chunk.
-pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
-
-impl Outlet {
-    /// The chunks of an answer whose first rows are known.
-    pub(crate) fn chunks(self) -> Chunks {
-        Chunks { first: None, rest: self.0, state: Reading::Open }
-    }
-
-    /// Waits for the first chunk, so that a failure before the first byte is returned as an error.
-    pub(crate) async fn open(mut self) -> Result<Opening, Error> {
-        match self.0.recv().await {
-            None => Err(Error::Unavailable("the statement ended without an answer".to_owned())),
-            Some(Err(error)) => Err(error),
-            Some(Ok(Chunk { bytes, end: Some(numbers) })) => Ok(Opening::Whole(bytes, numbers)),
-            Some(Ok(Chunk { bytes, end: None })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), rest: self.0, state: Reading::Open })),
-        }
-    }
+    (Sink { frame, sender, limits }, Chunks { first: None, rest: receiver, state: Reading::Open })
 }
 
 impl Stream for Chunks {
@@ -152,12 +132,10 @@ impl Stream for Chunks {
 }
 
 impl Frame {
-    /// The frame of rows whose number is not known yet.
     pub(crate) fn new(operation: Operation, format: Format) -> Self {
         Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, end: End::Numbers, open: Vec::new() }
     }
 
-    /// The frame of rows whose number and total are known.
     pub(crate) fn counted(operation: Operation, format: Format, count: usize, total: i64) -> Self {
         let numbers = format!("{{\"total\":{total},\"count\":{count},\"rows\":[");
         Frame { operation, format, buffer: opening(operation, format, numbers.as_bytes()), rows: 0, end: End::Nothing, open: Vec::new() }
@@ -186,7 +164,6 @@ impl Frame {
         self.format == Format::Lines && self.operation == Operation::List
     }
 
-    /// Writes the comma before a row.
     fn separate(&mut self) {
         let is_line = self.open.is_empty() && self.is_lines();
         let count = self.open.last_mut().unwrap_or(&mut self.rows);
@@ -196,20 +173,17 @@ impl Frame {
         }
     }
 
-    /// Ends the line after a row.
     fn end_line(&mut self) {
         if self.open.is_empty() && self.is_lines() {
             self.buffer.push(b'\n');
         }
     }
 
-    /// The whole answer, if it is small enough.
     pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<(Bytes, PageNumbers)> {
         self.buffer.reserve(batch.written_size().saturating_add(FRAME_BYTES).min(MAX_WHOLE_BYTES));
         self.add(&mut batch.rows(), MAX_WHOLE_BYTES).then(|| self.end(total))
     }
 
-    /// The rest of the answer.
     fn end(mut self, total: i64) -> (Bytes, PageNumbers) {
         match (self.operation, self.format) {
             (Operation::Paginate, Format::Rows) => self.buffer.push(b']'),
@@ -234,7 +208,6 @@ fn opening(operation: Operation, format: Format, page: &[u8]) -> Vec<u8> {
 }
 
 impl Sink {
-    /// Adds a batch's rows, and sends full chunks.
     pub(crate) async fn rows(&mut self, batch: &Batch) -> Result<(), Error> {
         let mut rows = batch.rows();
         // Reserve at once: a buffer that grows doubles, and several are on their way to the reader.
@@ -277,23 +250,19 @@ impl Sink {
         self.frame.end_line();
     }
 
-    /// Sends a chunk if it is full.
     pub(crate) async fn flush_full(&mut self) -> Result<(), Error> {
         if self.frame.buffer.len() >= CHUNK_BYTES { self.flush().await } else { Ok(()) }
     }
 
-    /// How many rows were added.
     pub(crate) fn count(&self) -> usize {
         self.frame.rows
     }
 
-    /// Sends what was added, and waits for the reader.
     pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         let bytes = std::mem::take(&mut self.frame.buffer).into();
         send(&self.sender, Chunk { bytes, end: None }, self.limits).await
     }
 
-    /// Sends the end.
     pub(crate) async fn finish(self, total: i64) -> Result<(), Error> {
         let Sink { frame, sender, limits } = self;
         let (bytes, numbers) = frame.end(total);
@@ -309,7 +278,6 @@ impl Sink {
         }
     }
 
-    /// Reports a failure to the reader after the sink was dropped.
     pub(crate) fn reporter(&self) -> FailureReporter {
         FailureReporter(self.sender.clone())
     }
@@ -329,7 +297,6 @@ async fn send(sender: &mpsc::Sender<Result<Chunk, Error>>, chunk: Chunk, limits:
 pub(crate) struct FailureReporter(mpsc::Sender<Result<Chunk, Error>>);
 
 impl FailureReporter {
-    /// Resolves when the reader has gone.
     pub(crate) async fn gone(&self) {
         self.0.closed().await;
     }

@@ -10,7 +10,6 @@ use crate::assemble::{After, Batch, Gathered, Keys, Member, Portion};
 
 use super::{BatchSize, Sink};
 
-/// A snapshot of a database that rows are read from.
 pub(crate) trait Source: Sized {
     /// The rows that are related to these keys, up to the bytes that are left.
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error>;
@@ -19,9 +18,7 @@ pub(crate) trait Source: Sized {
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error>;
 }
 
-/// An open statement of a source.
 pub(crate) trait Cursor<S> {
-    /// The next rows, with the keys of the levels below.
     async fn next(&mut self, source: &mut S, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error>;
 }
 
@@ -41,7 +38,6 @@ impl<'q> RowSet<'q> {
     }
 }
 
-/// Writes rows from a source to the sink.
 pub(crate) struct Streaming<'a, S> {
     pub(crate) source: S,
     pub(crate) sink: &'a mut Sink,
@@ -66,7 +62,6 @@ impl<S: Source> Streaming<'_, S> {
         }
     }
 
-    /// Writes rows with their relations; returns their size in bytes.
     pub(crate) async fn write(&mut self, rows: RowSet<'_>, mut batch: Batch) -> Result<usize, Error> {
         if !batch.is_heavy() {
             let mut left = self.memory;
@@ -86,7 +81,6 @@ impl<S: Source> Streaming<'_, S> {
         Ok(written)
     }
 
-    /// Writes a single row whose relations do not fit into memory.
     async fn write_row(&mut self, rows: RowSet<'_>, batch: &Batch) -> Result<usize, Error> {
         let mut written = batch.size();
         self.sink.open_row(batch.row(0));

@@ -6,7 +6,6 @@ use tokio_postgres::{Client, Error, Row};
 
 use super::{Collation, Column, Enumeration, ForeignKey, Locale, Schema, Table};
 
-/// Readable tables in user schemas.
 const TABLES: &str = r"
     SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind IN ('v', 'm'),
            c.relispartition OR EXISTS (
@@ -76,7 +75,6 @@ const LOCALE: &str = r"
            pg_catalog.current_schemas(false)::text[]
     FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()";
 
-/// Reads the schema of a PostgreSQL database.
 pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     let mut schema = Schema::default();
     let mut places = HashMap::new();
@@ -169,7 +167,6 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
     Ok(types)
 }
 
-/// Follows domains and array elements down to the base type.
 fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64) {
     while let Some(native) = types.get(&oid) {
         if native.base != 0 {

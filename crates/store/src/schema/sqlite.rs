@@ -7,7 +7,6 @@ use rusqlite::{Connection, Result};
 
 use super::{Column, ForeignKey, Schema, Table};
 
-/// A row of `table_list`.
 struct Kind {
     name: String,
     without_rowid: bool,
@@ -15,7 +14,6 @@ struct Kind {
     is_view: bool,
 }
 
-/// Reads the schema of a SQLite database.
 pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
     let kinds = kinds(connection)?;
     let mut statement = connection.prepare("SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;
@@ -49,7 +47,6 @@ fn kinds(connection: &Connection) -> Result<HashMap<String, Kind>> {
     Ok(kinds)
 }
 
-/// The table, or the reason why SQLite cannot read it.
 fn table(connection: &Connection, kind: &Kind) -> Result<Table> {
     let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view: kind.is_view, ..Table::default() };
     let mut key: Vec<(i64, String)> = Vec::new();
@@ -170,7 +167,6 @@ fn complete_foreign_keys(schema: &mut Schema) {
     }
 }
 
-/// Completes a foreign key, or says why it has no target.
 fn complete(foreign_key: &mut ForeignKey, own: &Table, known: &Schema) -> std::result::Result<(), String> {
     let Some(target) = known.find(None, &foreign_key.table, Dialect::Sqlite) else {
         return Err(format!("there is no table {}", foreign_key.table));

@@ -7,14 +7,10 @@ use rusqlite::{Connection, OpenFlags, ToSql};
 
 use crate::Error;
 
-/// A value to insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkValue<'a> {
-    /// NULL
     Null,
-    /// A whole number.
     Number(i64),
-    /// A string.
     Text(&'a str),
 }
 
@@ -33,7 +29,6 @@ impl ToSql for BulkValue<'_> {
 pub struct NewFile(Connection);
 
 impl NewFile {
-    /// Creates the file and its tables.
     pub fn create(path: &Path, tables: &'static str) -> Result<Self, Error> {
         let taken = |error: std::io::Error| Error::Unavailable(format!("the SQLite file {} cannot be made: {error}", path.display()));
         std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(taken)?;
@@ -50,7 +45,6 @@ impl NewFile {
         Ok(())
     }
 
-    /// Creates the indexes, and commits.
     pub fn finish(self, indexes: &'static str) -> Result<(), Error> {
         self.0.execute_batch(indexes)?;
         self.0.execute_batch("COMMIT; ANALYZE")?;

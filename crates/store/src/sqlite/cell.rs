@@ -6,7 +6,6 @@ use query::json::{self, Json};
 use query::value::{self, stored};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
-/// A number.
 pub(super) fn real(cell: ValueRef<'_>) -> Option<f64> {
     match cell {
         ValueRef::Real(number) => Some(number),
@@ -15,7 +14,6 @@ pub(super) fn real(cell: ValueRef<'_>) -> Option<f64> {
     }
 }
 
-/// A string in UTF-8.
 pub(super) fn text(cell: ValueRef<'_>) -> Option<&str> {
     match cell {
         ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok(),
@@ -23,7 +21,6 @@ pub(super) fn text(cell: ValueRef<'_>) -> Option<&str> {
     }
 }
 
-/// A whole number.
 pub(super) fn whole(cell: ValueRef<'_>) -> Option<i64> {
     match cell {
         ValueRef::Integer(number) => Some(number),

@@ -36,6 +36,7 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
         _ => {}
     }
     let cell = row.get_ref(output.column).ok()?;
+    let count = || row.get_ref(output.column + 1).ok().and_then(whole);
     match &output.decode {
         Decode::Value(..) if !text(cell).is_none_or(|text| output.fits(text.as_bytes())) => return None,
         Decode::Value(scalar, kept) => value(out, scalar, *kept, cell, output.show)?,
@@ -43,21 +44,14 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
         Decode::Count => encode::integer(out, whole(cell)?),
         Decode::SumNumber => out.extend_from_slice(text(cell)?.as_bytes()),
         Decode::SumText => encode::quoted(out, text(cell)?),
-        Decode::Average => {
-            let count = whole(row.get_ref(output.column + 1).ok()?)?;
-            encode::quoted(out, &decimal::average(text(cell)?, count)?);
-        }
+        Decode::Average => encode::quoted(out, &decimal::average(text(cell)?, count()?)?),
         Decode::FloatSum => encode::float(out, real(cell)? * SCALE),
-        Decode::FloatAverage => {
-            let count = whole(row.get_ref(output.column + 1).ok()?)?;
-            encode::float(out, real(cell)? / count as f64 * SCALE);
-        }
+        Decode::FloatAverage => encode::float(out, real(cell)? / count()? as f64 * SCALE),
         Decode::Redacted | Decode::RedactedNull => {}
     }
     Some(())
 }
 
-/// Whether a stored value fits this type.
 pub(crate) fn readable(kind: &Type, kept: Stored, cell: ValueRef<'_>) -> bool {
     let mut out = Vec::new();
     let read = match kind {
@@ -136,7 +130,6 @@ fn elements(out: &mut Vec<u8>, scalar: &Scalar, items: &[Json], fits: &dyn Fn(&s
     out.push(b']');
 }
 
-/// One element; none if it does not fit its type.
 pub(super) fn element(out: &mut Vec<u8>, scalar: &Scalar, item: &Json) -> Option<()> {
     match (scalar, item) {
         (_, Json::Array(items)) if *scalar != Scalar::Json => elements(out, scalar, items, &|_| true),

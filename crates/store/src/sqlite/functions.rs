@@ -55,7 +55,6 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
 
 /// A stored value in its standard form.
 enum Fit {
-    /// The value is invalid.
     Unfit,
     /// Already in that form, as nearly all values: no copy is needed.
     Kept,
@@ -108,14 +107,12 @@ fn array_canonical(scalar: &Scalar, json: &Json) -> Option<String> {
     }
 }
 
-/// How many of the wanted elements must be present.
 #[derive(Clone, Copy)]
 enum Asked {
     All,
     Any,
 }
 
-/// Whether a json column is an array with the wanted elements.
 fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     match cell::text(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
         None => Ok(None),
@@ -133,7 +130,6 @@ fn listed(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     }
 }
 
-/// The distinct wanted elements.
 struct Wanted {
     elements: HashSet<String>,
     /// Includes an element that equals nothing.

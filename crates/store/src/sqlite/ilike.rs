@@ -8,7 +8,6 @@ use rusqlite::functions::Context;
 use super::cell;
 use super::interrupt::Effort;
 
-/// `peristyle_ilike(text, pattern)`
 pub(super) fn ilike(context: &Context<'_>) -> Result<Option<bool>> {
     let Some(text) = cell::text(context.get_raw(0)) else { return Ok(None) };
     // The pattern is the same for every row, so SQLite caches the parsed one.

@@ -26,7 +26,6 @@ impl Interrupt {
         Arc::new(Interrupt { deadline: Mutex::new(Instant::now() + timeout), gone: AtomicBool::new(false) })
     }
 
-    /// Starts the time of the next statement.
     pub(super) fn renew(&self, timeout: Duration) {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + timeout;
     }
@@ -44,7 +43,6 @@ impl Interrupt {
     }
 }
 
-/// Raises the interrupt when the caller drops it.
 pub(super) struct InterruptOnDrop(pub(super) Arc<Interrupt>);
 
 impl Drop for InterruptOnDrop {
@@ -58,7 +56,6 @@ impl Drop for InterruptOnDrop {
 pub(super) struct Effort(u32);
 
 impl Effort {
-    /// Counts one; fails once the interrupt is raised.
     pub(super) fn spend(&mut self) -> rusqlite::Result<()> {
         self.0 += 1;
         if self.0 < CHECK_INTERVAL {

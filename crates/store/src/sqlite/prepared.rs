@@ -1,49 +1,21 @@
 //! Prepares statements, and caches the short ones.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::DerefMut;
 
 use query::sql::Sql;
-use rusqlite::{CachedStatement, Connection, Statement};
+use rusqlite::{Connection, Statement};
 
 use crate::run::is_cached;
 
 /// A prepared statement, which may return to the cache of its connection.
-pub(super) enum Prepared<'c> {
-    Cached(CachedStatement<'c>),
-    Uncached(Box<Statement<'c>>),
-}
+pub(super) type Prepared<'c> = Box<dyn DerefMut<Target = Statement<'c>> + 'c>;
 
-/// The prepared statement, from the cache or new.
 pub(super) fn prepared<'c>(connection: &'c Connection, sql: &Sql) -> rusqlite::Result<Prepared<'c>> {
     of_text(connection, sql.text())
 }
 
 fn of_text<'c>(connection: &'c Connection, text: &str) -> rusqlite::Result<Prepared<'c>> {
-    Ok(if is_cached(text) {
-        Prepared::Cached(connection.prepare_cached(text)?)
-    } else {
-        Prepared::Uncached(Box::new(connection.prepare(text)?))
-    })
-}
-
-impl<'c> Deref for Prepared<'c> {
-    type Target = Statement<'c>;
-
-    fn deref(&self) -> &Statement<'c> {
-        match self {
-            Prepared::Cached(statement) => statement,
-            Prepared::Uncached(statement) => statement,
-        }
-    }
-}
-
-impl<'c> DerefMut for Prepared<'c> {
-    fn deref_mut(&mut self) -> &mut Statement<'c> {
-        match self {
-            Prepared::Cached(statement) => statement,
-            Prepared::Uncached(statement) => statement,
-        }
-    }
+    Ok(if is_cached(text) { Box::new(connection.prepare_cached(text)?) } else { Box::new(Box::new(connection.prepare(text)?)) })
 }
 
 #[cfg(test)]

@@ -75,7 +75,6 @@ fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The next rows of a running statement, with the keys of the levels below.
 pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) -> Result<Portion, Error> {
     let mut batch = Batch::with_capacity(0);
     let mut keys = Keys::of(level);
@@ -93,7 +92,6 @@ pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) ->
     Ok(Portion { batch, after })
 }
 
-/// The rows of a relation for these keys, up to the bytes that are left.
 pub(super) fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
     let mut statement = prepared(connection, &child.level.sql)?;
     bind(&mut statement, &child.level.sql, Some(keys))?;
@@ -168,7 +166,6 @@ impl ToSql for SqliteParam<'_> {
     }
 }
 
-/// A value as SQLite stores it.
 fn cell(value: &Value) -> Cell {
     match value {
         Value::Null | Value::List(_) => Cell::Null,

@@ -28,12 +28,10 @@ pub(crate) fn sample_rows<'n>(
     Ok(count)
 }
 
-/// The text encoding of the file, usually `UTF-8`.
 pub(crate) fn encoding_of(connection: &Connection) -> Result<String> {
     connection.query_row("PRAGMA main.encoding", [], |row| row.get(0))
 }
 
-/// Fails if an index of a table has an unknown collation.
 pub(crate) fn check_collations(connection: &Connection, table: &str) -> Result<()> {
     const NAMES: &str =
         "SELECT DISTINCT part.coll FROM pragma_index_list(?1, 'main') AS list, pragma_index_xinfo(list.name, 'main') AS part";
@@ -44,7 +42,6 @@ pub(crate) fn check_collations(connection: &Connection, table: &str) -> Result<(
     Ok(())
 }
 
-/// A quoted identifier.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -10,10 +10,8 @@ use crate::settings::{DatabaseSettings, Mapping};
 /// How much of a file is mapped into memory, if mapping is on.
 const MAPPED_BYTES: usize = 256 * 1024 * 1024;
 const MIN_PAGE_CACHE: usize = 256 * 1024;
-/// How long a connection waits for a lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The settings of a SQLite connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
     pub(super) lock_timeout: Duration,
@@ -41,7 +39,6 @@ impl Session {
         }
     }
 
-    /// Sets up a new connection.
     pub(super) fn apply(&self, connection: &Connection) -> rusqlite::Result<()> {
         connection.busy_timeout(self.lock_timeout)?;
         let mapped = match self.mapping {
@@ -65,7 +62,6 @@ impl Temporary {
         }
     }
 
-    /// Detects once whether SQLite finds a folder for temporary files.
     fn detect() -> Self {
         static FOUND: OnceLock<Temporary> = OnceLock::new();
         *FOUND.get_or_init(|| Temporary::of(spill()))
@@ -81,7 +77,6 @@ impl Temporary {
     }
 }
 
-/// Sorts more rows than fit into memory, which needs a temporary file.
 fn spill() -> rusqlite::Result<()> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch("PRAGMA temp_store = FILE; PRAGMA cache_size = 1;")?;

@@ -14,7 +14,6 @@ use super::prepared::prepared;
 use super::read::{bind, related, take_rows, total};
 use super::{Interrupt, Sqlite};
 
-/// Writes all rows to the sink.
 pub(crate) async fn stream(sqlite: &Sqlite, query: Query, mut sink: Sink) -> Result<(), Error> {
     let (timeout, memory) = (sqlite.timeout, sqlite.memory);
     let runtime = Handle::current();
