@@ -1,5 +1,4 @@
-//! Metrics of the process in the OpenMetrics text format, for a scraper, on a listener of its own: requests, budgets, the connection pools,
-//! the requests of each resource and, at a hub, sign-ins and tokens.
+//! Metrics of the process in the OpenMetrics text format, for a scraper, on a listener of its own.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -29,7 +28,6 @@ const CONTENT_TYPE_OPENMETRICS: &str = "application/openmetrics-text; version=1.
 pub(crate) type Labelled<M> = Family<[(&'static str, &'static str); 1], M>;
 type ResourceLabels = Vec<(&'static str, String)>;
 
-/// The metrics of the process.
 #[derive(Debug)]
 pub struct Metrics {
     requests: [Counter; 5],
@@ -64,7 +62,6 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Begins to time a request.
     pub fn begin(self: &Arc<Self>) -> Timing {
         self.in_flight.inc();
         Timing { metrics: self.clone(), started: Instant::now() }
@@ -91,7 +88,6 @@ impl Metrics {
         add_others(&mut registry);
     }
 
-    /// The OpenMetrics text.
     pub fn text(&self) -> String {
         let mut out = String::new();
         // Writing to a String cannot fail.
@@ -99,7 +95,6 @@ impl Metrics {
         out
     }
 
-    /// Serves `GET /metrics` and nothing else.
     pub fn router(self: Arc<Self>) -> Router {
         Router::new().route("/metrics", get(move || async move { ([(CONTENT_TYPE, CONTENT_TYPE_OPENMETRICS)], self.text()) }))
     }

@@ -12,8 +12,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use crate::administration::{AccountChange, describe_tenant};
-use crate::clock;
-use crate::random;
+use crate::{clock, random};
 
 use super::admin_context::{AdminContext, not_found, require_change};
 use super::record_table::RecordTable;

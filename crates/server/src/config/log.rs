@@ -4,12 +4,9 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::{ConfigError, invalid};
 
-/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
     Text,
-    /// For machines.
     Json,
 }
 

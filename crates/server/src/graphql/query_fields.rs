@@ -8,37 +8,29 @@ use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
-use crate::caller::Caller;
 use crate::hub;
 use crate::problem::{Problem, Refusal};
 use crate::query_service::key_parts;
 use crate::query_service::reader::Reading;
 
-use super::GraphqlService;
 use super::answer::{page_answer, rows_answer};
-use super::answer_budget::AnswerBudget;
 use super::arguments::{Variables, argument};
+use super::execute::ExecutionContext;
 use super::output::Output;
 use super::row_shape::{RowKind, RowShape};
 use super::schema::QueryField;
 use super::selection::SelectedField;
 
-/// What the fields of one operation need.
 pub(super) struct FieldContext<'a> {
-    pub(super) service: &'a GraphqlService,
-    pub(super) caller: &'a Caller,
-    pub(super) client_address: &'a str,
+    pub(super) execution: &'a ExecutionContext<'a>,
     pub(super) document: &'a ExecutableDocument,
     pub(super) variables: &'a Variables,
-    pub(super) budget: &'a AnswerBudget,
     pub(super) kind: OperationType,
-    /// The bytes of the request.
-    pub(super) input_bytes: usize,
 }
 
-/// Runs the statement of one field.
 pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
-    let FieldContext { service, caller, document, variables, budget, .. } = *context;
+    let FieldContext { execution, document, variables, .. } = *context;
+    let ExecutionContext { service, caller, budget, input_bytes, .. } = *execution;
     let field = root.field();
     let (resource, query_field) =
         *service.engine.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no statement"))?;
@@ -68,7 +60,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         let body = parse::layers(query, constraint);
         service.queries.render(entrance, operation, key.as_deref(), body).map(|query| (query, kind))
     };
-    let (query, kind) = service.queries.validate(caller.key(), context.input_bytes, render).await??;
+    let (query, kind) = service.queries.validate(caller.key(), input_bytes, render).await??;
     if query_field == QueryField::Paginate {
         let parts = root.subfields(document, variables);
         let has_rows = parts.iter().any(|part| part.field().name == "rows");
