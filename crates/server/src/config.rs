@@ -2,7 +2,6 @@
 
 mod allowed_hosts;
 mod database;
-mod log;
 mod memory_limit;
 pub mod satellite;
 mod setting;
@@ -17,12 +16,11 @@ use identity::grant::{FAMILY_SECONDS, GRACE_SECONDS, MAX_GRACE_SECONDS, RefreshR
 use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::DatabaseSettings;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::budget::BudgetSettings;
 
 pub use allowed_hosts::AllowedHosts;
-pub use log::LogFormat;
-use log::log_filter;
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
 use setting::{Environment, Setting, invalid};
 use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network};
@@ -98,6 +96,12 @@ impl ManifestPath {
 pub enum Introspection {
     On,
     Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
 }
 
 impl std::fmt::Debug for Config {
@@ -187,6 +191,16 @@ const VARIABLES: &str = "\
     DATABASE_PREPARE DATABASE_MMAP PERISTYLE_MANIFEST LISTEN APP_URL APP_FILES APP_CORS_ORIGIN TRUSTED_PROXIES \
     ALLOWED_HOSTS MEMORY_BUDGET MAX_CONNECTIONS MAX_CONNECTIONS_PER_ADDRESS STREAM_TIMEOUT QUERY_MAX_COST \
     METRICS_LISTEN GRAPHQL_INTROSPECTION LOG LOG_FORMAT";
+
+fn log_filter(text: &str) -> Result<String, ConfigError> {
+    // A word that is no level would count as the name of a module, and silence everything else.
+    let mut words = text.split(',').filter(|word| !word.is_empty() && !word.contains(['=', '[', '{', '}']));
+    let levels = words.all(|word| word.parse::<LevelFilter>().is_ok());
+    match tracing_subscriber::EnvFilter::try_new(text) {
+        Ok(_) if levels => Ok(text.to_owned()),
+        _ => Err(invalid("LOG", text, "a level (off, error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
+    }
+}
 
 fn strategy(word: &str) -> Result<Strategy, ConfigError> {
     Strategy::from_word(word).ok_or_else(|| {

@@ -15,7 +15,7 @@ use crate::administration::{Actor, Administration};
 use crate::config::Config;
 use crate::{boot, clock};
 
-use super::output::{OutputFormat, print, print_change, print_once};
+use super::output::{OutputFormat, print, print_change};
 use super::record_table::RecordTable;
 use super::{CommandError, usage};
 
@@ -56,10 +56,6 @@ impl AdminContext {
 
     pub(super) fn print_change(&self, text: &str, object: impl Into<Value>) -> Result<(), CommandError> {
         print_change(&self.output.choose(text, &object.into()))
-    }
-
-    pub(super) fn print_once(&self, text: &str, object: &Value, made: &str, again: &str) -> Result<(), CommandError> {
-        print_once(&self.output.choose(text, object), made, again)
     }
 
     /// Prints a list: a line for each item for people, one object with the list under `key` for programs.

@@ -1,8 +1,7 @@
 //! Executes one GraphQL request, field by field of its root.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
@@ -12,23 +11,19 @@ use apollo_compiler::response::serde_json_bytes::ByteString;
 use apollo_compiler::response::{JsonMap, JsonValue};
 use apollo_compiler::validation::Valid;
 use futures_util::{StreamExt, stream};
-use query::catalog::ResourceId;
 use query::json::Json;
 
-use crate::caller::Caller;
 use crate::config::Introspection;
 use crate::problem::{Problem, Refusal};
 use crate::query_service::ALWAYS_OFFLOAD;
 
-use super::GraphqlService;
-use super::answer_budget::AnswerBudget;
 use super::arguments::{self, Variables};
 use super::document::RequestMethod;
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_INTROSPECTION_ALIASES;
 use super::mutation_fields;
 use super::output::Output;
-use super::query_fields::{self, FieldContext};
+use super::query_fields::{self, ExecutionContext, FieldContext};
 use super::row_shape;
 use super::selection::{SelectedField, check_conditions, collect_fields};
 
@@ -46,16 +41,6 @@ impl fmt::Debug for GraphqlRequest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("GraphqlRequest").field("operation", &self.operation).finish_non_exhaustive()
     }
-}
-
-pub(super) struct ExecutionContext<'a> {
-    pub(super) service: &'a GraphqlService,
-    pub(super) caller: &'a Caller,
-    pub(super) budget: &'a AnswerBudget,
-    pub(super) resources: &'a Mutex<BTreeSet<ResourceId>>,
-    pub(super) client_address: &'a str,
-    /// The bytes of the request, a measure of the work to read them.
-    pub(super) input_bytes: usize,
 }
 
 /// The bytes of `{"data": …}`, or the errors of a request that is refused as a whole.

@@ -23,10 +23,11 @@ use super::GraphqlService;
 use super::answer_budget::AnswerBudget;
 use super::arguments::memory;
 use super::document::RequestMethod;
-use super::execute::{ExecutionContext, GraphqlRequest, execute};
+use super::execute::{GraphqlRequest, execute};
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_BATCH;
 use super::output::Output;
+use super::query_fields::ExecutionContext;
 use super::row_shape;
 
 pub(crate) fn routes<S>() -> Router<S>

@@ -1,25 +1,41 @@
 //! Resolves a field of a query's root: one Query Statement, which runs as it does over REST.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
+use query::catalog::ResourceId;
 use query::json::Json;
 use query::parse;
 use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
+use crate::caller::Caller;
 use crate::hub;
 use crate::problem::{Problem, Refusal};
 use crate::query_service::key_parts;
 use crate::query_service::reader::Reading;
 
+use super::GraphqlService;
 use super::answer::{page_answer, rows_answer};
+use super::answer_budget::AnswerBudget;
 use super::arguments::{Variables, argument};
-use super::execute::ExecutionContext;
 use super::output::Output;
 use super::row_shape::{RowKind, RowShape};
 use super::schema::QueryField;
 use super::selection::SelectedField;
+
+pub(super) struct ExecutionContext<'a> {
+    pub(super) service: &'a GraphqlService,
+    pub(super) caller: &'a Caller,
+    pub(super) budget: &'a AnswerBudget,
+    pub(super) resources: &'a Mutex<BTreeSet<ResourceId>>,
+    pub(super) client_address: &'a str,
+    /// The bytes of the request, a measure of the work to read them.
+    pub(super) input_bytes: usize,
+}
 
 pub(super) struct FieldContext<'a> {
     pub(super) execution: &'a ExecutionContext<'a>,

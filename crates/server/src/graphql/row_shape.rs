@@ -62,28 +62,21 @@ impl<'d> RowShape<'d> {
                 for group in serde_json::Deserializer::from_str(rows).into_iter::<&RawValue>() {
                     let group = group.ok()?;
                     out.next();
-                    self.group(group.get(), out.buffer)?;
+                    self.object(&Row(Vec::new()), group.get(), out.buffer)?;
                 }
             }
             RowKind::Row => {
                 for row in serde_json::Deserializer::from_str(rows).into_iter::<Row<'_>>() {
                     let row = row.ok()?;
                     out.next();
-                    self.row(&row, out.buffer)?;
+                    self.object(&row, "null", out.buffer)?;
                 }
             }
         }
         Some(())
     }
 
-    fn group(&self, group: &str, out: &mut Vec<u8>) -> Option<()> {
-        self.object(&Row(Vec::new()), group, out)
-    }
-
-    fn row(&self, row: &Row<'_>, out: &mut Vec<u8>) -> Option<()> {
-        self.object(row, "null", out)
-    }
-
+    /// Writes one object. A group is an empty row with an aggregation, a row has the aggregation `null`.
     fn object(&self, row: &Row<'_>, aggregation: &str, out: &mut Vec<u8>) -> Option<()> {
         out.push(b'{');
         for (index, (key, part)) in self.parts.iter().enumerate() {
@@ -101,7 +94,7 @@ impl<'d> RowShape<'d> {
                 }
                 Part::One(name, shape) => match row.get(name) {
                     "null" => out.extend_from_slice(b"null"),
-                    inner => shape.row(&serde_json::from_str(inner).ok()?, out)?,
+                    inner => shape.object(&serde_json::from_str(inner).ok()?, "null", out)?,
                 },
                 Part::Many(name, shape) => match row.get(name) {
                     "null" => out.extend_from_slice(b"null"),
@@ -110,7 +103,7 @@ impl<'d> RowShape<'d> {
                         out.push(b'[');
                         for (index, row) in rows.iter().enumerate() {
                             comma(index, out);
-                            shape.row(row, out)?;
+                            shape.object(row, "null", out)?;
                         }
                         out.push(b']');
                     }
