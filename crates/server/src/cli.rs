@@ -1,5 +1,4 @@
-//! The command line: parses the arguments and runs one command. Each module below is one command, or shared by several.
-//! A command that fails prints one line that says what to fix.
+//! The command line: parses the arguments and runs one command. A command that fails prints one line that says what to fix.
 
 mod account;
 mod admin_context;
@@ -135,7 +134,6 @@ struct AdminCommand<Action: Subcommand> {
     json: bool,
 }
 
-/// Why a command failed: one message for the person who typed it.
 #[derive(Debug)]
 pub(crate) struct CommandError(pub(crate) String);
 
@@ -145,10 +143,8 @@ impl<E: std::error::Error> From<E> for CommandError {
     }
 }
 
-/// The exit code for invalid arguments.
 const USAGE_ERROR: u8 = 2;
 
-/// Runs the command that was typed.
 pub fn run() -> ExitCode {
     let outcome = match CommandLine::try_parse() {
         Ok(CommandLine { command }) => execute(command),
@@ -205,7 +201,6 @@ async fn run_configured(config: &Config, command: Command) -> Result<ExitCode, C
     Ok(ExitCode::SUCCESS)
 }
 
-/// Finds a resource by its name.
 fn find_resource(catalog: &Catalog, name: &str) -> Result<ResourceId, CommandError> {
     catalog.by_name(name).ok_or_else(|| {
         let known: Vec<&str> = catalog.resources().iter().map(|resource| resource.full_name.as_str()).collect();

@@ -2,7 +2,6 @@
 
 mod allowed_hosts;
 mod database;
-mod log;
 mod memory_limit;
 pub mod satellite;
 mod setting;
@@ -17,17 +16,15 @@ use identity::grant::{FAMILY_SECONDS, GRACE_SECONDS, MAX_GRACE_SECONDS, RefreshR
 use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::DatabaseSettings;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::budget::BudgetSettings;
 
 pub use allowed_hosts::AllowedHosts;
-pub use log::LogFormat;
-use log::log_filter;
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
 use setting::{Environment, Setting, invalid};
 use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network};
 
-/// A setting that is missing or invalid: its name, what was found, and what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}: {problem}")]
 pub struct ConfigError {
@@ -36,13 +33,11 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// A setting without a default is not set.
     pub fn missing(variable: &'static str) -> Self {
         ConfigError { variable, problem: "is missing".to_owned() }
     }
 }
 
-/// All settings of a process.
 #[derive(Clone)]
 pub struct Config {
     pub strategy: Strategy,
@@ -55,14 +50,11 @@ pub struct Config {
     /// The DSN of the replica state, if replicas share it.
     pub redis_url: Option<String>,
     pub database_url: String,
-    /// The DSN of a read replica.
     pub database_read_url: Option<String>,
     pub database: DatabaseSettings,
     pub manifest: ManifestPath,
     pub listen: SocketAddr,
-    /// The public URL of this process.
     pub app_url: String,
-    /// The folder of a single-page app to serve.
     pub app_files: Option<PathBuf>,
     /// Browser origins that can send credentials.
     pub cors_origins: Vec<String>,
@@ -81,11 +73,9 @@ pub struct Config {
 pub enum KeyMode {
     /// A warning: containers mount secrets this way.
     Warn,
-    /// The process does not start.
     Strict,
 }
 
-/// The path of the manifest, and whether PERISTYLE_MANIFEST sets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ManifestPath {
     /// The default path; a missing file means no resources.
@@ -102,11 +92,16 @@ impl ManifestPath {
     }
 }
 
-/// Whether GraphQL shows its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Introspection {
     On,
     Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
 }
 
 impl std::fmt::Debug for Config {
@@ -121,11 +116,10 @@ impl std::fmt::Debug for Config {
 }
 
 impl Config {
-    /// Reads the environment of the process.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub fn from_environment() -> Result<Self, ConfigError> {
         let mut values = HashMap::new();
-        for name in VARIABLES {
+        for name in VARIABLES.split(' ') {
             match std::env::var(name) {
                 Ok(value) => _ = values.insert(name, value),
                 Err(std::env::VarError::NotPresent) => {}
@@ -190,45 +184,23 @@ impl Config {
 /// The accepted lifetime of a token family, in seconds.
 const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
 
-const VARIABLES: [&str; 37] = [
-    "OAUTH_STRATEGY",
-    "OAUTH_PRIVATE_KEY_PATH",
-    "OAUTH_KEY_MODE",
-    "OAUTH_HUB_URL",
-    "OAUTH_HUB_INTERNAL_URL",
-    "OAUTH_CLIENT_ID",
-    "OAUTH_CLIENT_SECRET",
-    "OAUTH_CLIENT_SECRET_FILE",
-    "OAUTH_REDIRECT_URI",
-    "OAUTH_AUDIENCES",
-    "LOGIN_BINDING",
-    "SSL_CERT_FILE",
-    "REFRESH_FAMILY_MAX_AGE",
-    "REFRESH_GRACE",
-    "REDIS_URL",
-    "DATABASE_URL",
-    "DATABASE_READ_URL",
-    "DATABASE_POOL",
-    "DATABASE_TIMEOUT",
-    "DATABASE_PREPARE",
-    "DATABASE_MMAP",
-    "PERISTYLE_MANIFEST",
-    "LISTEN",
-    "APP_URL",
-    "APP_FILES",
-    "APP_CORS_ORIGIN",
-    "TRUSTED_PROXIES",
-    "ALLOWED_HOSTS",
-    "MEMORY_BUDGET",
-    "MAX_CONNECTIONS",
-    "MAX_CONNECTIONS_PER_ADDRESS",
-    "STREAM_TIMEOUT",
-    "QUERY_MAX_COST",
-    "METRICS_LISTEN",
-    "GRAPHQL_INTROSPECTION",
-    "LOG",
-    "LOG_FORMAT",
-];
+const VARIABLES: &str = "\
+    OAUTH_STRATEGY OAUTH_PRIVATE_KEY_PATH OAUTH_KEY_MODE OAUTH_HUB_URL OAUTH_HUB_INTERNAL_URL OAUTH_CLIENT_ID \
+    OAUTH_CLIENT_SECRET OAUTH_CLIENT_SECRET_FILE OAUTH_REDIRECT_URI OAUTH_AUDIENCES LOGIN_BINDING SSL_CERT_FILE \
+    REFRESH_FAMILY_MAX_AGE REFRESH_GRACE REDIS_URL DATABASE_URL DATABASE_READ_URL DATABASE_POOL DATABASE_TIMEOUT \
+    DATABASE_PREPARE DATABASE_MMAP PERISTYLE_MANIFEST LISTEN APP_URL APP_FILES APP_CORS_ORIGIN TRUSTED_PROXIES \
+    ALLOWED_HOSTS MEMORY_BUDGET MAX_CONNECTIONS MAX_CONNECTIONS_PER_ADDRESS STREAM_TIMEOUT QUERY_MAX_COST \
+    METRICS_LISTEN GRAPHQL_INTROSPECTION LOG LOG_FORMAT";
+
+fn log_filter(text: &str) -> Result<String, ConfigError> {
+    // A word that is no level would count as the name of a module, and silence everything else.
+    let mut words = text.split(',').filter(|word| !word.is_empty() && !word.contains(['=', '[', '{', '}']));
+    let levels = words.all(|word| word.parse::<LevelFilter>().is_ok());
+    match tracing_subscriber::EnvFilter::try_new(text) {
+        Ok(_) if levels => Ok(text.to_owned()),
+        _ => Err(invalid("LOG", text, "a level (off, error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
+    }
+}
 
 fn strategy(word: &str) -> Result<Strategy, ConfigError> {
     Strategy::from_word(word).ok_or_else(|| {

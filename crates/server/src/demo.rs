@@ -1,5 +1,4 @@
-//! The demo: a hub and a satellite as two child processes, on SQLite files in a temporary folder, with sample data, accounts and an app.
-//! The demo removes everything when it ends.
+//! The demo: a hub and a satellite as two child processes, with sample data in a temporary folder that is removed at the end.
 
 mod accounts;
 mod app;
@@ -25,11 +24,9 @@ use accounts::HubSetup;
 use progress::Progress;
 use server_process::{ServerProcess, ServerSpec};
 
-/// The folders of the servers.
 const HUB: &str = "hub";
 const SATELLITE: &str = "satellite";
 
-/// The settings of a demo.
 #[derive(Clone, Copy, Debug)]
 pub struct DemoSettings {
     /// 0 is any free port.
@@ -39,19 +36,14 @@ pub struct DemoSettings {
     pub log: LogOutput,
 }
 
-/// A demo that is ready.
 #[derive(Debug)]
 pub struct RunningDemo {
-    /// The URL of the hub.
     pub hub: String,
-    /// The URL of the satellite and its app.
     pub app: String,
     pub accounts: Vec<DemoAccount>,
-    /// The id of the satellite's client at the hub.
     pub client: &'static str,
 }
 
-/// Why the demo was not prepared.
 #[derive(Debug, thiserror::Error)]
 enum PrepareError {
     #[error("the demo was stopped")]
@@ -70,7 +62,6 @@ enum PrepareError {
     Keys(#[from] KeyPairError),
 }
 
-/// Stops the preparation.
 #[derive(Clone, Debug, Default)]
 struct Cancellation(Arc<AtomicBool>);
 
@@ -118,7 +109,6 @@ impl Ports {
         }
     }
 
-    /// The redirect URI of the satellite.
     fn redirect_uri(self) -> String {
         format!("{}/callback", origin(self.app))
     }
@@ -131,7 +121,6 @@ struct Demo<'a> {
     log: LogOutput,
 }
 
-/// The running servers.
 #[derive(Debug, Default)]
 struct Servers {
     hub: Option<ServerProcess>,
@@ -224,7 +213,6 @@ impl Demo<'_> {
     }
 }
 
-/// Creates everything that the servers need.
 async fn prepare(scratch: PathBuf, ports: Ports, cancellation: Cancellation) -> Result<HubSetup, PrepareError> {
     for name in [HUB, SATELLITE] {
         std::fs::create_dir(scratch.join(name))?;

@@ -1,5 +1,4 @@
 //! GraphQL: the declared resources as a schema. A field of the root takes the same Query Statement as REST, and the same engine answers.
-//!
 //! A library parses and validates documents. The fields are resolved here, because rows are JSON bytes that pass unchanged.
 
 mod answer;
@@ -39,7 +38,6 @@ pub(crate) use http::routes;
 use document::DocumentCache;
 use schema::QueryField;
 
-/// What answering a GraphQL request needs. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphqlService {
     pub(crate) queries: QueryService,
@@ -64,7 +62,6 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Makes the schema of a catalog.
     pub fn new(catalog: &Catalog, introspection: Introspection) -> Result<Self, BootError> {
         let declared = schema::declare(catalog).map_err(|error| BootError(error.to_string()))?;
         for what in &declared.left_out {
@@ -84,7 +81,6 @@ impl Engine {
     }
 }
 
-/// The schema of a catalog in the schema definition language: the same text for the same catalog.
 pub fn sdl(catalog: &Catalog) -> Result<String, ManifestError> {
     schema::declare(catalog).map(|declared| declared.sdl)
 }

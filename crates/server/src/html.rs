@@ -1,5 +1,4 @@
-//! HTML pages as HTTP responses: the headers that guard a page, and the stylesheet. The templates are in `templates/`; they escape every
-//! value.
+//! HTML pages as HTTP responses: their headers and stylesheet. The templates are in `templates/`; they escape every value.
 
 use std::fmt;
 
@@ -58,7 +57,6 @@ impl Stylesheet {
     }
 }
 
-/// A page with the headers of every page.
 pub(crate) fn response(page: &impl Template) -> Response<Body> {
     let text = page.render().unwrap_or_else(|error| {
         tracing::error!(%error, "could not render a page");

@@ -1,5 +1,4 @@
-//! Metrics of the process for a scraper, on a listener of its own: requests, budgets, the connection pools, the requests of each resource and,
-//! at a hub, sign-ins and tokens.
+//! Metrics of the process for a scraper, on a listener of its own.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -33,7 +32,6 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 pub(crate) type Labelled<M> = Family<[(&'static str, &'static str); 1], M>;
 type ResourceLabels = Vec<(&'static str, String)>;
 
-/// The metrics of the process.
 #[derive(Debug)]
 pub struct Metrics {
     requests: [Counter; 5],
@@ -68,7 +66,6 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Begins to time a request.
     pub fn begin(self: &Arc<Self>) -> Timing {
         self.in_flight.inc();
         Timing { metrics: self.clone(), started: Instant::now() }
@@ -117,7 +114,6 @@ impl Metrics {
         out
     }
 
-    /// Serves `GET /metrics` and nothing else.
     pub fn router(self: Arc<Self>) -> Router {
         Router::new().route(
             "/metrics",

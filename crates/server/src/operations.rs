@@ -1,5 +1,4 @@
-//! The operations of administration over HTTP: one table that REST, GraphQL and the descriptions read, and the way from a request to the
-//! change and back to the changed record.
+//! The operations of administration over HTTP: one table that REST, GraphQL and the descriptions read, and their execution.
 
 pub(crate) mod describe;
 mod execute;
@@ -17,7 +16,6 @@ pub(crate) use request::{OperationInput, OperationRequest};
 pub(crate) use string_format::StringFormat;
 pub(crate) use table::{AdminAction, OPERATIONS};
 
-/// An operation of administration.
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) action: AdminAction,
@@ -27,12 +25,10 @@ pub(crate) struct Operation {
     pub(crate) verb: &'static str,
     /// The part of the record that the verb is about, such as `Password`; empty for the whole record.
     pub(crate) part: &'static str,
-    /// The permission that the caller needs.
     pub(crate) permission: &'static str,
     pub(crate) target: OperationTarget,
     pub(crate) fields: &'static [InputField],
     pub(crate) answer: OperationAnswer,
-    /// One sentence for the descriptions.
     pub(crate) summary: &'static str,
 }
 
@@ -49,11 +45,9 @@ pub(crate) struct InputField {
     pub(crate) name: &'static str,
     pub(crate) kind: FieldKind,
     pub(crate) required: bool,
-    /// One sentence for the descriptions.
     pub(crate) description: &'static str,
 }
 
-/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldKind {
     String(StringFormat),
@@ -61,22 +55,16 @@ pub(crate) enum FieldKind {
     Boolean,
     /// A whole number from 1 to this maximum.
     Seconds(i64),
-    /// Any JSON object.
     Object,
 }
 
-/// What an operation answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OperationAnswer {
     /// The record, as the caller may read it.
     Record,
-    /// The client and its secret, which is shown once.
     ClientSecret,
-    /// A link that sets a password, shown once.
     Link,
-    /// The id of the removed record.
     Deleted,
-    /// How many sessions and grants were ended.
     Ended,
 }
 
@@ -103,7 +91,6 @@ impl Operation {
     }
 }
 
-/// The operation of a resource with this path segment.
 pub(crate) fn find(resource: &Resource, segment: &str, target: OperationTarget) -> Option<&'static Operation> {
     let matches = |operation: &&Operation| operation.resource == resource.full_name && operation.target == target;
     OPERATIONS.iter().filter(matches).find(|operation| operation.path_segment() == segment)

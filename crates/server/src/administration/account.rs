@@ -1,4 +1,4 @@
-//! Creates, changes and removes accounts, and sets their passwords.
+//! Creates, changes and removes accounts, sets their passwords, and ends their sessions.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use store::hub_records::rights::{self, Concerned};
 use store::hub_records::roles::RoleRecord;
 use store::hub_records::tenants::Tenant;
-use store::hub_records::{accounts, password_links, revocation, roles, tenants};
+use store::hub_records::{accounts, password_links, revocation, roles, sessions, tenants};
 use uuid::Uuid;
 
 use crate::random;
@@ -39,7 +39,6 @@ pub struct AccountChange {
     pub active: Option<bool>,
     pub tags: Option<Vec<String>>,
     pub scopes: Option<Vec<String>>,
-    /// Names or ids of roles.
     pub roles: Option<Vec<String>>,
     /// Ids of tenants; a missing tenant is created.
     pub tenants: Option<Vec<Uuid>>,
@@ -117,7 +116,6 @@ impl Administration<'_> {
         Ok(changed)
     }
 
-    /// Removes an account, its sessions and grants.
     pub async fn remove_account(&self, id: Uuid) -> Result<(), AdminError> {
         let mut tx = self.begin("iam.account.delete").await?;
         tx.changeable_account(id).await?;
@@ -138,7 +136,6 @@ impl Administration<'_> {
         self.finish(tx, ChangedRecord::Account(id), RecordChange::CredentialChanged).await
     }
 
-    /// Creates a one-time link that sets a password.
     pub async fn make_link(&self, id: Uuid, purpose: LinkPurpose) -> Result<LinkToken, AdminError> {
         let mut tx = self.begin("iam.account.update").await?;
         tx.changeable_account(id).await?;
@@ -149,10 +146,28 @@ impl Administration<'_> {
         Ok(token)
     }
 
-    /// Ends sessions and grants, and writes the audit events.
     pub(super) async fn end(&self, tx: &mut ChangeTransaction, ending: &Revocation) -> Result<revocation::Revoked, AdminError> {
         let over = revocation::revoke_in(&mut tx.records, ending, self.occasion.now).await?;
         revocation::log(&mut tx.records, &over, self.occasion).await?;
+        Ok(over)
+    }
+
+    pub async fn end_session(&self, session: Uuid) -> Result<revocation::Revoked, AdminError> {
+        let mut tx = self.begin("iam.session.delete").await?;
+        let owner = sessions::owner(&mut tx.records, session, self.occasion.now).await?;
+        let owner = owner.ok_or_else(|| AdminError::NotFound(format!("there is no live session {session}")))?;
+        self.sign_out(tx, owner, Revocation::Logout(session)).await
+    }
+
+    pub async fn end_sessions_of(&self, account: Uuid) -> Result<revocation::Revoked, AdminError> {
+        let tx = self.begin("iam.session.delete").await?;
+        self.sign_out(tx, account, Revocation::LogoutEverywhere(account)).await
+    }
+
+    async fn sign_out(&self, mut tx: ChangeTransaction, account: Uuid, ending: Revocation) -> Result<revocation::Revoked, AdminError> {
+        tx.changeable_account(account).await?;
+        let over = self.end(&mut tx, &ending).await?;
+        self.finish(tx, ChangedRecord::Account(account), RecordChange::SignedOut).await?;
         Ok(over)
     }
 
@@ -195,7 +210,6 @@ impl ChangeTransaction {
 }
 
 impl AccountChange {
-    /// The account after the change, without roles and tenants.
     fn applied_to(&self, mut account: Account) -> Result<Account, AdminError> {
         let username = self.username.as_deref().or(account.username.as_deref());
         let names = Names::check(username, self.email.as_deref().or(account.email.as_deref())).map_err(invalid)?;
@@ -221,7 +235,6 @@ impl AccountChange {
     }
 }
 
-/// The fields of an account that can change, with the names of its roles.
 fn describe(account: &Account, roles: &[String]) -> Map<String, Value> {
     fields([
         ("code", json!(account.code)),

@@ -13,7 +13,6 @@ use crate::random;
 
 use super::{AdminError, Administration, ChangeTransaction, NameOrId, exists, fields, invalid, parse_name};
 
-/// The length of an app's URL, in bytes.
 pub(crate) const MAX_APP_URL_BYTES: usize = 2_000;
 
 const TAKEN: &str = "an app with this code";
@@ -28,7 +27,6 @@ pub struct AppChange {
 }
 
 impl Administration<'_> {
-    /// Creates an app; its name is the code by default.
     pub async fn create_app(&self, code: &str, new: AppChange) -> Result<App, AdminError> {
         let mut tx = self.begin("hub.app.create").await?;
         let app = App {
@@ -43,7 +41,6 @@ impl Administration<'_> {
         Ok(app)
     }
 
-    /// Changes an app.
     pub async fn update_app(&self, which: NameOrId<'_>, change: AppChange) -> Result<App, AdminError> {
         let mut tx = self.begin("hub.app.update").await?;
         let mut app = tx.app(which).await?;
@@ -99,7 +96,6 @@ impl Administration<'_> {
         Ok(was_listed)
     }
 
-    /// Removes the list row with this id.
     pub async fn unlist(&self, listing: Uuid) -> Result<(), AdminError> {
         let mut tx = self.begin("hub.appAccount.delete").await?;
         let found = apps::listing(&mut tx.records, listing).await?;
@@ -118,7 +114,6 @@ impl ChangeTransaction {
         found.ok_or_else(|| AdminError::NotFound(format!("there is no app {which}")))
     }
 
-    /// Checks that an app exists to which a client shall belong.
     pub(super) async fn existing_app(&mut self, id: Uuid) -> Result<Uuid, AdminError> {
         let app = self.app(NameOrId::Id(id)).await.map_err(|error| at("/appId", error))?;
         Ok(app.id)
@@ -139,7 +134,6 @@ impl ChangeTransaction {
         Ok(clients::update(&mut self.records, &client, now).await?)
     }
 
-    /// Creates the own app of a client.
     pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Timestamp) -> Result<Uuid, AdminError> {
         let app = App { id: random::uuid(), code: own_code(client), name: name.to_owned(), url: None, access };
         apps::insert(&mut self.records, &app, now).await.map_err(exists(TAKEN))?;
@@ -152,7 +146,6 @@ impl ChangeTransaction {
     }
 }
 
-/// The fields of an app.
 pub(crate) fn describe_app(app: &App) -> Map<String, Value> {
     fields([
         ("id", json!(app.id.to_string())),
@@ -163,10 +156,8 @@ pub(crate) fn describe_app(app: &App) -> Map<String, Value> {
     ])
 }
 
-/// The prefix of the codes of own apps.
 const OWN_PREFIX: &str = "client:";
 
-/// The code of a client's own app.
 fn own_code(client: &ClientId) -> String {
     format!("{OWN_PREFIX}{}", client.as_str())
 }

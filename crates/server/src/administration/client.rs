@@ -23,7 +23,6 @@ const TAKEN: &str = "a client with this id";
 pub struct ClientChange {
     pub name: Option<String>,
     pub redirect: Option<String>,
-    /// By default the authorization code and refresh token grants.
     pub grants: Option<BTreeSet<GrantType>>,
     pub active: Option<bool>,
     /// Whether its access tokens can change the hub's records.
@@ -105,7 +104,6 @@ impl Administration<'_> {
         Ok((client, secret))
     }
 
-    /// Removes a client and its grants.
     pub async fn remove_client(&self, id: &str) -> Result<(), AdminError> {
         let mut tx = self.begin("oAuth.client.delete").await?;
         let client = tx.client(id).await?;

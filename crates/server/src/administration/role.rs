@@ -37,7 +37,6 @@ fn parse_permissions(names: &[String]) -> Result<BTreeSet<Permission>, AdminErro
 }
 
 impl Administration<'_> {
-    /// Creates a role.
     pub async fn create_role(&self, name: &str, new: RoleChange) -> Result<RoleRecord, AdminError> {
         let mut tx = self.begin("iam.role.create").await?;
         let permissions = parse_permissions(&new.permissions.unwrap_or_default())?;
@@ -71,7 +70,6 @@ impl Administration<'_> {
         Ok(role)
     }
 
-    /// Removes a role from all its accounts.
     pub async fn remove_role(&self, which: NameOrId<'_>) -> Result<(), AdminError> {
         let mut tx = self.begin("iam.role.delete").await?;
         let role = tx.role(which).await?;
@@ -94,7 +92,6 @@ impl ChangeTransaction {
     }
 }
 
-/// The fields of a role.
 pub(crate) fn describe_role(role: &RoleRecord) -> Map<String, Value> {
     fields([
         ("id", json!(role.id.to_string())),

@@ -20,7 +20,6 @@ impl Administration<'_> {
         Ok(tenant)
     }
 
-    /// Changes a tenant.
     pub async fn update_tenant(&self, id: Uuid, code: Option<&str>, name: Option<&str>) -> Result<Tenant, AdminError> {
         let mut tx = self.begin("iam.tenant.update").await?;
         let mut tenant = tx.tenant(id).await?;
@@ -33,7 +32,6 @@ impl Administration<'_> {
         Ok(tenant)
     }
 
-    /// Removes a tenant from all its accounts.
     pub async fn remove_tenant(&self, id: Uuid) -> Result<(), AdminError> {
         let mut tx = self.begin("iam.tenant.delete").await?;
         tx.tenant(id).await?;
@@ -49,7 +47,6 @@ impl ChangeTransaction {
     }
 }
 
-/// The fields of a tenant.
 pub(crate) fn describe_tenant(tenant: &Tenant) -> Map<String, Value> {
     fields([("id", json!(tenant.id.to_string())), ("code", json!(tenant.code)), ("name", json!(tenant.name))])
 }

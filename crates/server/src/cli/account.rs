@@ -12,10 +12,10 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use crate::administration::{AccountChange, describe_tenant};
-use crate::clock;
-use crate::random;
+use crate::{clock, random};
 
 use super::admin_context::{AdminContext, not_found, require_change};
+use super::output::print_once;
 use super::record_table::RecordTable;
 use super::{CommandError, usage};
 
@@ -277,7 +277,7 @@ async fn link(context: &AdminContext, app_url: &str, username: &str, purpose: Li
     let token = context.administration().make_link(account.id, purpose).await?;
     let url = format!("{app_url}/password?link={}", *token.expose());
     let object = json!({ "id": account.id.to_string(), "link": url, "expiresIn": purpose.seconds() });
-    context.print_once(&url, &object, &format!("a link for {} was made", account.code), "the same command makes another")
+    print_once(&context.output.choose(&url, &object), &format!("a link for {} was made", account.code), "the same command makes another")
 }
 
 /// Standard input to its end, without a final newline.

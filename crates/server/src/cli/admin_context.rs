@@ -12,18 +12,15 @@ use store::hub_records::{accounts, summaries};
 use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
-use crate::boot;
-use crate::clock;
 use crate::config::Config;
+use crate::{boot, clock};
 
-use super::output::{OutputFormat, print, print_change, print_once};
+use super::output::{OutputFormat, print, print_change};
 use super::record_table::RecordTable;
 use super::{CommandError, usage};
 
-/// How many accounts an unknown name is compared with.
 const MAX_COMPARED_ACCOUNTS: i64 = 10_000;
 
-/// The hub's records, migrated to this version, and the output format.
 pub(super) struct AdminContext {
     pub(super) records: Records,
     pub(super) now: Timestamp,
@@ -36,12 +33,10 @@ impl AdminContext {
         Ok(AdminContext { records, now: clock::now(), output })
     }
 
-    /// The administration, on behalf of the command line.
     pub(super) fn administration(&self) -> Administration<'_> {
         Administration { records: &self.records, actor: Actor::CommandLine, occasion: AuditContext { now: self.now, address: None } }
     }
 
-    /// The account with a username or email.
     pub(super) async fn account(&self, name: &str) -> Result<Account, CommandError> {
         if let Some(account) = accounts::by_login(&self.records, name).await? {
             return Ok(account);
@@ -59,14 +54,8 @@ impl AdminContext {
         print(&self.output.choose(&table.text(), &object))
     }
 
-    /// Prints the result of a change: a sentence for people, an object for programs.
     pub(super) fn print_change(&self, text: &str, object: impl Into<Value>) -> Result<(), CommandError> {
         print_change(&self.output.choose(text, &object.into()))
-    }
-
-    /// Prints a secret that is shown once. `made` names it, `again` says how to get another.
-    pub(super) fn print_once(&self, text: &str, object: &Value, made: &str, again: &str) -> Result<(), CommandError> {
-        print_once(&self.output.choose(text, object), made, again)
     }
 
     /// Prints a list: a line for each item for people, one object with the list under `key` for programs.
@@ -88,7 +77,6 @@ impl AdminContext {
     }
 }
 
-/// `--code` or `--id`, for tenants and apps.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct CodeOrId {
@@ -115,17 +103,14 @@ pub(super) fn select<T>(
     }
 }
 
-/// A hint at a known name that is similar to this one, or nothing.
 pub(super) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     did_you_mean(name, &known.collect::<Vec<_>>())
 }
 
-/// The error for a record that does not exist.
 pub(super) fn not_found(kind: &str, which: impl Display, hint: &str) -> CommandError {
     CommandError(format!("there is no {kind} {which}{hint}; `peristyle {kind} list` shows all"))
 }
 
-/// Refuses an update that changes nothing.
 pub(super) fn require_change<T: Default + PartialEq>(change: &T, flags: &str) -> Result<(), CommandError> {
     if *change == T::default() {
         return Err(CommandError(format!("nothing to update; at least one of these flags is needed: {flags}")));

@@ -73,7 +73,6 @@ pub(super) struct AppAccountArguments {
     username: String,
 }
 
-/// The app with a code or an id.
 pub(super) async fn find(context: &AdminContext, selector: &CodeOrId) -> Result<App, CommandError> {
     select("app", apps::list(&context.records).await?, (selector.code.as_deref(), selector.id), |app| (&app.code, app.id))
 }

@@ -19,7 +19,6 @@ pub(super) fn atomic_write(path: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// Writes a new file with the permissions of another.
 fn write(path: &Path, text: &str, like: &Path) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
     file.set_permissions(fs::metadata(like)?.permissions())?;

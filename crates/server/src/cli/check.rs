@@ -74,7 +74,6 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCod
     Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A finding as JSON.
 fn finding(severity: Severity, file: &str, line: usize, message: &str) -> Value {
     json!({ "severity": severity.as_str(), "file": file, "line": line, "message": message })
 }

@@ -107,12 +107,10 @@ fn parse_grant(word: &str) -> Result<GrantType, String> {
     GrantType::from_word(word).ok_or_else(|| "authorization_code, refresh_token or password is expected".to_owned())
 }
 
-/// The grants of `--grant`; none without the flag.
 fn grants(grants: Vec<GrantType>) -> Option<BTreeSet<GrantType>> {
     (!grants.is_empty()).then(|| grants.into_iter().collect())
 }
 
-/// The id of the app of `--app`; none without the flag.
 async fn app_id(context: &AdminContext, code: Option<String>) -> Result<Option<Uuid>, CommandError> {
     match code {
         Some(_) => Ok(Some(app::find(context, &CodeOrId { code, id: None }).await?.id)),

@@ -15,7 +15,6 @@ use super::admin_context::AdminContext;
 use super::output::{OutputFormat, Pipe, PipeWatcher, print_line};
 use super::{CommandError, usage};
 
-/// How often `follow` reads new events.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How many sequence numbers `follow` looks back: a transaction with a smaller number may commit after one with a larger number.
 const LOOK_BACK: i64 = 1_000;
@@ -38,16 +37,13 @@ fn to_json(event: &LoggedEvent) -> Value {
     json!({ "sequence": event.sequence, "at": clock::rfc3339(event.at), "event": event.name, "address": event.address, "data": event.data })
 }
 
-/// An event for people.
 fn line(event: &LoggedEvent, names: &AccountNames) -> String {
     let (time, address) = (clock::rfc3339(event.at), event.address.as_deref().unwrap_or("-"));
     format!("{time}\t{}\t{address}\t{}", event.name, data_text(&event.data, names))
 }
 
-/// The names of accounts.
 type AccountNames = BTreeMap<Uuid, String>;
 
-/// The names of the accounts in these events.
 async fn account_names(context: &AdminContext, events: &[LoggedEvent]) -> Result<AccountNames, CommandError> {
     let id = |event: &LoggedEvent, key: &str| event.data.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
     let ids: BTreeSet<Uuid> = events.iter().flat_map(|event| [id(event, "account"), id(event, "actor")]).flatten().collect();

@@ -75,7 +75,6 @@ fn read(file: &Path) -> Result<Vec<u8>, CommandError> {
     std::fs::read(file).map_err(|error| CommandError(format!("{} cannot be read: {error}", file.display())))
 }
 
-/// The account in a file.
 fn viewer(file: &Path) -> Result<Viewer, CommandError> {
     let account = serde_json::from_slice(&read(file)?).map_err(|error| CommandError(format!("{}: {error}", file.display())))?;
     viewer_of_row(&account).ok_or_else(|| {

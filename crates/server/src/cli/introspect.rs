@@ -81,10 +81,8 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
     print_change(&lines.join("\n"))
 }
 
-/// A manifest to write, and what the command says about it.
 struct NewManifest {
     text: String,
-    /// How many tables and views it declares.
     tables: usize,
     added: Vec<String>,
     notes: Vec<String>,

@@ -17,7 +17,6 @@ use super::CommandError;
 use super::admin_context::AdminContext;
 use super::output::{OutputFormat, print_change};
 
-/// The default of `--after`.
 const DEFAULT_AFTER: &str = "5m";
 
 #[derive(Debug, Subcommand)]

@@ -9,7 +9,6 @@ use tokio::net::unix::pipe::Sender;
 
 use super::CommandError;
 
-/// For people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputFormat {
     Text,
@@ -17,12 +16,10 @@ pub(super) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// As `--json` says.
     pub(super) fn of(json: bool) -> Self {
         if json { OutputFormat::Json } else { OutputFormat::Text }
     }
 
-    /// The text for people, or the object for programs.
     pub(super) fn choose(self, text: &str, object: &Value) -> String {
         match self {
             OutputFormat::Text => text.to_owned(),
@@ -31,7 +28,6 @@ impl OutputFormat {
     }
 }
 
-/// Whether the other end of standard output is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pipe {
     Open,
@@ -52,7 +48,6 @@ fn check(written: std::io::Result<()>) -> Result<Pipe, String> {
     }
 }
 
-/// Prints what the command was asked for.
 pub(super) fn print(text: &str) -> Result<(), CommandError> {
     print_line(text).map(drop)
 }
@@ -72,7 +67,6 @@ pub(super) fn print_once(text: &str, made: &str, again: &str) -> Result<(), Comm
     write_line(text).map(drop).map_err(|error| CommandError(format!("{made}, but could not be shown: {error}; {again}")))
 }
 
-/// Prints help or the version.
 pub(super) fn print_help(help: &clap::Error) -> Result<(), CommandError> {
     check(help.print().and_then(|()| std::io::stdout().flush())).map(drop).map_err(CommandError)
 }
@@ -88,7 +82,6 @@ impl PipeWatcher {
         PipeWatcher(out.and_then(Sender::from_owned_fd_unchecked).ok())
     }
 
-    /// Resolves when the reader closes the pipe.
     pub(super) async fn closed(&self) {
         match &self.0 {
             Some(pipe) if pipe.ready(Interest::ERROR).await.is_ok() => {}

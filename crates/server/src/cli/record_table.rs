@@ -7,7 +7,6 @@ use store::hub_records::summaries::AccountNames;
 /// How many accounts a table names; for the others it gives their number.
 pub(super) const MAX_NAMES: i64 = 20;
 
-/// One record: a line for each field, with the values aligned.
 #[derive(Debug, Default)]
 pub(super) struct RecordTable(Vec<(&'static str, String)>);
 
@@ -30,7 +29,6 @@ impl RecordTable {
         self.optional(name, (!values.is_empty()).then(|| values.join(", ")).as_deref())
     }
 
-    /// How many accounts belong to the record, and the names of the first.
     pub(super) fn accounts(self, accounts: &AccountNames) -> Self {
         let unnamed = accounts.all.saturating_sub(i64::try_from(accounts.names.len()).unwrap_or(i64::MAX));
         let more = if unnamed > 0 { format!(" and {unnamed} more") } else { String::new() };

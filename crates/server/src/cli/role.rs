@@ -66,7 +66,6 @@ pub(super) struct RoleSelector {
     id: Option<Uuid>,
 }
 
-/// The permissions as people read them.
 fn permissions(role: &RoleRecord) -> Vec<&str> {
     if role.id == identity::account::ADMINISTRATOR {
         return vec!["everything"];

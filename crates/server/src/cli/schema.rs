@@ -58,7 +58,6 @@ pub(super) fn run(config: &Config, arguments: &SchemaArguments) -> Result<(), Co
     }
 }
 
-/// Every definition, including those of a hub's operations.
 fn schema_of_all(catalog: &Catalog) -> Json {
     let Json::Object(mut entries) = json_schema::document(catalog) else { return Json::Null };
     if let Some((_, Json::Object(definitions))) = entries.iter_mut().find(|(name, _)| name == "$defs") {
@@ -71,7 +70,6 @@ fn print_json(document: &Json, output: OutputFormat) -> Result<(), CommandError>
     print(&if output == OutputFormat::Json { compact(document) } else { pretty(document) })
 }
 
-/// Prints a description that is not JSON itself.
 fn print_text(key: &str, text: &str, output: OutputFormat) -> Result<(), CommandError> {
     print(&if output == OutputFormat::Json { compact(&object! { key => text }) } else { text.trim_end().to_owned() })
 }

@@ -14,7 +14,6 @@ use crate::{boot, listen, logging, router};
 use super::CommandError;
 use super::output::{OutputFormat, print};
 
-/// What stops the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StopOn {
     Signal,
@@ -23,7 +22,6 @@ pub(super) enum StopOn {
 }
 
 impl StopOn {
-    /// As `--until-stdin-closes` says.
     pub(super) fn of(until_stdin_closes: bool) -> Self {
         if until_stdin_closes { StopOn::SignalOrStdinClosed } else { StopOn::Signal }
     }

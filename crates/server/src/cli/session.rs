@@ -15,7 +15,6 @@ use super::admin_context::{AdminContext, not_found};
 use super::record_table::RecordTable;
 use super::{CommandError, usage};
 
-/// How many sessions are listed.
 const MAX_LISTED: i64 = 1_000;
 
 #[derive(Debug, Subcommand)]
@@ -50,7 +49,6 @@ pub(super) struct SessionSelector {
     username: Option<String>,
 }
 
-/// A session, the name of its account, and its clients.
 struct SessionRow {
     seen: SessionDetails,
     account: String,
@@ -86,7 +84,6 @@ impl SessionRow {
     }
 }
 
-/// Looks up the names of the accounts, and the clients of the sessions.
 async fn with_names(context: &AdminContext, all: Vec<SessionDetails>) -> Result<Vec<SessionRow>, CommandError> {
     let accounts: Vec<Uuid> = all.iter().map(|seen| seen.session.account).collect();
     let names = summaries::account_names(&context.records, &accounts).await?;

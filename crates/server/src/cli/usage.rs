@@ -30,7 +30,6 @@ pub(super) fn error(error: &clap::Error, command: &Command, typed: impl IntoIter
     CommandError(format!("{message}; see `{path} --help`"))
 }
 
-/// The error without usage hints, on one line.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !HINTS.iter().any(|hint| line.starts_with(hint)));
     let words = lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");

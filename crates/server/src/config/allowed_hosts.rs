@@ -5,7 +5,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::{ConfigError, invalid};
 
-/// The accepted hosts of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHosts {
     /// Names in lower case; a leading dot means every subdomain. Without a list, every name is accepted.
@@ -13,8 +12,7 @@ pub struct AllowedHosts {
     local: LocalNames,
 }
 
-/// Whether `localhost` and IP addresses are accepted without being listed: only a process on this machine can send them to a loopback
-/// listener.
+/// Whether unlisted `localhost` and IP addresses are accepted: only a process on this machine can send them to a loopback listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LocalNames {
     Accepted,
@@ -22,7 +20,6 @@ enum LocalNames {
 }
 
 impl AllowedHosts {
-    /// Every host is accepted.
     pub const ANY: AllowedHosts = AllowedHosts { names: None, local: LocalNames::Accepted };
 
     /// The hosts of the list and of APP_URL. Without a list, a loopback listener accepts local names, and any other listener every host.
@@ -37,7 +34,6 @@ impl AllowedHosts {
         Ok(AllowedHosts { names: Some(names), local: if is_loopback { LocalNames::Accepted } else { LocalNames::MustBeListed } })
     }
 
-    /// Whether a request may name this host, with or without a port.
     pub fn allows(&self, authority: &str) -> bool {
         let Some(names) = &self.names else { return true };
         let host = host_name(authority);

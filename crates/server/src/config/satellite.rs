@@ -15,7 +15,6 @@ const CLIENT: &str = "the id of this satellite's client at the hub, such as shop
 const REDIRECT: &str = "the URL of the app's callback, such as https://shop.example.com/callback";
 const SECRET: &str = "the secret that `peristyle client add` printed";
 
-/// The settings of a satellite.
 #[derive(Clone, Debug)]
 pub struct SatelliteSettings {
     /// The URL of the hub for browsers: the issuer of its tokens.
@@ -24,9 +23,7 @@ pub struct SatelliteSettings {
     pub hub_internal_url: String,
     pub client: ClientId,
     pub secret: ClientPassword,
-    /// The callback of the app.
     pub redirect: Redirect,
-    /// Other audiences whose tokens are accepted.
     pub audiences: Vec<String>,
     pub binding: Binding,
 }
@@ -40,7 +37,6 @@ impl ClientPassword {
         ClientPassword(Zeroizing::new(text.to_owned()))
     }
 
-    /// The secret, to send to the hub alone.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -55,14 +51,12 @@ impl fmt::Debug for ClientPassword {
 /// Whether only the browser that began a login can finish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// By a cookie.
     On,
     /// For apps that are not same-site with their satellite.
     Off,
 }
 
-/// Reads the settings. The inner result is an error if a setting is missing, which matters only to a satellite. An invalid setting is an
-/// error of every process.
+/// An invalid setting is an error of every process. A missing one is the inner error, which matters only to a satellite.
 pub(super) fn read(env: Environment<'_>) -> Result<Result<SatelliteSettings, ConfigError>, ConfigError> {
     let (client, redirect, secret) =
         (env.setting("OAUTH_CLIENT_ID"), env.setting("OAUTH_REDIRECT_URI"), env.setting("OAUTH_CLIENT_SECRET"));
@@ -105,7 +99,6 @@ fn hub_url(text: &str) -> Result<String, ConfigError> {
     Err(invalid("OAUTH_HUB_URL", &url, accepted))
 }
 
-/// Checks that the file holds a usable certificate authority.
 fn check_authorities(file: &Setting<'_>) -> Result<(), ConfigError> {
     let Some(path) = file.value else { return Ok(()) };
     let error = |reason: &str| ConfigError {
@@ -144,7 +137,6 @@ fn one_line(name: &'static str, text: &str) -> Result<ClientPassword, ConfigErro
     Ok(ClientPassword::new(secret))
 }
 
-/// The error for a value that a rule of identity refuses.
 fn refused(setting: &Setting<'_>, fault: &dyn fmt::Display, accepted: &str) -> ConfigError {
     let problem = format!("found {:?}: {fault}; accepted is {accepted}", without_credentials(setting.value.unwrap_or_default()));
     ConfigError { variable: setting.name, problem }

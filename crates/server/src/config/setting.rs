@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::ConfigError;
 
-/// The environment variables that are set.
 #[derive(Clone, Copy)]
 pub(super) struct Environment<'v>(pub(super) &'v HashMap<&'static str, String>);
 
@@ -28,7 +27,6 @@ pub(super) fn invalid(name: &'static str, found: &str, accepted: &str) -> Config
     ConfigError { variable: name, problem: format!("found {:?}; accepted is {accepted}", without_credentials(found)) }
 }
 
-/// The value without the user and the password of a URL.
 pub(super) fn without_credentials(found: &str) -> Cow<'_, str> {
     match found.split_once("//").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
         Some((scheme, host)) => format!("{scheme}//…@{host}").into(),
@@ -63,12 +61,10 @@ impl<'v> Setting<'v> {
         choice.ok_or_else(|| invalid(self.name, value, &words()))
     }
 
-    /// Nothing if the setting is not set.
     pub(super) fn optional<T>(&self, parse: impl FnOnce(&'v str) -> Result<T, ConfigError>) -> Result<Option<T>, ConfigError> {
         self.value.map(parse).transpose()
     }
 
-    /// Whole seconds within a range.
     pub(super) fn seconds(&self, default: i64, range: RangeInclusive<i64>) -> Result<i64, ConfigError> {
         let Some(value) = self.value else { return Ok(default) };
         let duration = self.duration(Duration::ZERO)?;
@@ -118,7 +114,6 @@ impl<'v> Setting<'v> {
     }
 }
 
-/// Seconds as a setting spells them.
 fn with_unit(seconds: i64) -> String {
     if seconds % 86_400 == 0 { format!("{}d", seconds / 86_400) } else { format!("{seconds}s") }
 }

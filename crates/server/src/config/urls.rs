@@ -20,7 +20,6 @@ pub(super) fn database_url(setting: &Setting<'_>, default: &str) -> Result<Strin
     }
 }
 
-/// The DSN of a read replica of the database `primary`.
 pub(super) fn read_url(setting: &Setting<'_>, primary: &str) -> Result<Option<String>, ConfigError> {
     let Some(url) = setting.value else { return Ok(None) };
     if !is_postgres(url) {

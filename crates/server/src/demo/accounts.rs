@@ -14,10 +14,8 @@ use crate::{boot, clock, random};
 
 use super::{PrepareError, shop};
 
-/// The id of the satellite's client.
 pub(super) const CLIENT: &str = "demo-shop";
 
-/// Roles and their permissions.
 const ROLES: [(&str, &[&str]); 2] = [
     ("shop manager", &["shop.customer.get", "shop.customer.pii", "shop.label.get", "shop.order.get", "shop.product.cost"]),
     ("shop clerk", &["shop.customer.get", "shop.order.get"]),
@@ -38,12 +36,10 @@ impl fmt::Debug for DemoSecret {
     }
 }
 
-/// An account to sign in with.
 #[derive(Debug)]
 pub struct DemoAccount {
     pub username: &'static str,
     pub password: DemoSecret,
-    /// What the account can see, for people.
     pub sees: &'static str,
 }
 
@@ -70,20 +66,18 @@ const ACCOUNTS: [AccountTemplate; 3] = [
     },
 ];
 
-/// What the demo needs to know of its hub.
 #[derive(Debug)]
 pub(super) struct HubSetup {
     pub(super) accounts: Vec<DemoAccount>,
     pub(super) client_secret: DemoSecret,
 }
 
-/// Fills the empty database of a hub.
 pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<HubSetup, PrepareError> {
     let records = boot::records(database_url, &DatabaseSettings::default()).await?;
     let now = clock::now();
     let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: AuditContext { now, address: None } };
-    for shop::DemoTenant { id, code, name } in shop::tenants() {
-        administration.create_tenant(Some(tenant_id(id)?), code, name).await?;
+    for region in &shop::REGIONS {
+        administration.create_tenant(Some(tenant_id(region.tenant)?), region.code, region.name).await?;
     }
     for (name, permissions) in ROLES {
         let permissions = Some(permissions.iter().map(|permission| (*permission).to_owned()).collect());
@@ -103,7 +97,7 @@ async fn create_account(administration: Administration<'_>, template: &AccountTe
     let chosen = Password::chosen(password.expose()).map_err(failed)?;
     let salt = random::bytes().map_err(AdminError::from)?;
     let hash = tokio::task::spawn_blocking(move || PasswordHash::make(&chosen, salt)).await.map_err(failed)?.map_err(failed)?;
-    let ids = shop::tenants().filter(|tenant| template.tenants.contains(&tenant.code)).map(|tenant| tenant_id(tenant.id));
+    let ids = shop::REGIONS.iter().filter(|region| template.tenants.contains(&region.code)).map(|region| tenant_id(region.tenant));
     let account = AccountChange {
         username: Some(template.username.to_owned()),
         email: Some(format!("{}@example.com", template.username)),

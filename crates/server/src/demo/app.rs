@@ -2,36 +2,16 @@
 
 use std::path::Path;
 
-/// A file and its name.
-macro_rules! file {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../../../examples/app/", $name)))
-    };
+macro_rules! files {
+    ($($name:literal)+) => { [$(($name, include_str!(concat!("../../../../examples/app/", $name)))),+] };
 }
 
-const FILES: [(&str, &str); 19] = [
-    file!("account.js"),
-    file!("api.js"),
-    file!("chart.js"),
-    file!("dom.js"),
-    file!("filters.js"),
-    file!("format.js"),
-    file!("index.html"),
-    file!("inspector.js"),
-    file!("list.js"),
-    file!("main.js"),
-    file!("mark.svg"),
-    file!("problem.js"),
-    file!("resources.js"),
-    file!("router.js"),
-    file!("session.js"),
-    file!("statement.js"),
-    file!("style.css"),
-    file!("table.js"),
-    file!("tokens.js"),
-];
+const FILES: [(&str, &str); 19] = files! {
+    "account.js" "api.js" "chart.js" "dom.js" "filters.js" "format.js" "index.html" "inspector.js" "list.js"
+    "main.js" "mark.svg" "problem.js" "resources.js" "router.js" "session.js" "statement.js" "style.css"
+    "table.js" "tokens.js"
+};
 
-/// Writes the files into a new folder.
 pub(super) fn unpack(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir(folder)?;
     FILES.iter().try_for_each(|(name, text)| std::fs::write(folder.join(name), text))

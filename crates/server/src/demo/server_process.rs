@@ -21,10 +21,8 @@ use crate::boot_error::BootError;
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many log lines an error message repeats.
 const MAX_LOG_LINES: usize = 12;
 
-/// Where the logs of the servers go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogOutput {
     /// Only the last lines, in the message of a failure.
@@ -33,7 +31,6 @@ pub enum LogOutput {
     StandardError,
 }
 
-/// How a server is started.
 pub(super) struct ServerSpec {
     pub(super) name: &'static str,
     pub(super) port: u16,
@@ -52,7 +49,6 @@ impl fmt::Debug for ServerSpec {
     }
 }
 
-/// A running server.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
     name: &'static str,
@@ -102,7 +98,6 @@ impl ServerProcess {
         }
     }
 
-    /// Waits until it ends unexpectedly.
     pub(super) async fn ended(&mut self) -> BootError {
         match self.process.wait().await {
             Ok(status) => self.exit_error(status).await,
@@ -110,7 +105,6 @@ impl ServerProcess {
         }
     }
 
-    /// Stops it gracefully, or kills it after the timeout.
     pub(super) async fn stop(mut self) {
         drop(self.stdin.take());
         if timeout(STOP_TIMEOUT, self.process.wait()).await.is_err() {
@@ -120,7 +114,6 @@ impl ServerProcess {
         self.finish_log().await;
     }
 
-    /// Waits until its log is read to the end.
     async fn finish_log(&mut self) {
         if let Some(reader) = self.log_reader.take() {
             _ = timeout(STOP_TIMEOUT, reader).await;
@@ -155,7 +148,6 @@ async fn read_log(name: &str, lines: Option<Lines<BufReader<ChildStderr>>>, last
     }
 }
 
-/// Whether `GET /ready` answers 200.
 async fn is_ready(port: u16) -> bool {
     let request = async {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;

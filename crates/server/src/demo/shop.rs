@@ -6,14 +6,15 @@ mod sample_values;
 use std::path::Path;
 
 use query::value::{date_text, timestamp_fixed_text};
-use store::{BulkValue, NewFile};
+use store::BulkValue::{self, Null, Number, Text};
+use store::NewFile;
 
 use pseudo_random::PseudoRandom;
-use sample_values::{CATEGORIES, Country, LABELS, NOTES, REGIONS, Region, STYLES};
+pub(super) use sample_values::REGIONS;
+use sample_values::{CATEGORIES, Country, LABELS, NOTES, STYLES};
 
 use super::{Cancellation, PrepareError};
 
-/// The manifest of the satellite.
 pub(super) const MANIFEST: &str = include_str!("peristyle.toml");
 
 const CUSTOMERS: i64 = 6_000;
@@ -22,19 +23,6 @@ const FIRST_DAY: i64 = 18_993;
 /// The days until the last order, at the end of 2025.
 const DAYS: i64 = 1_460;
 const DAY_MICROSECONDS: i64 = 86_400_000_000;
-
-/// A tenant, which the hub has to know too.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DemoTenant {
-    pub(super) id: &'static str,
-    pub(super) code: &'static str,
-    pub(super) name: &'static str,
-}
-
-/// The tenants that rows belong to.
-pub(super) fn tenants() -> impl Iterator<Item = DemoTenant> {
-    REGIONS.iter().map(|Region { tenant, code, name, .. }| DemoTenant { id: tenant, code, name })
-}
 
 /// Creates the database file and returns the number of rows. `on_progress` gets the percentage and the rows so far.
 pub(super) fn create(path: &Path, cancellation: &Cancellation, mut on_progress: impl FnMut(i64, u64)) -> Result<u64, PrepareError> {
@@ -71,13 +59,13 @@ impl Shop {
     /// Tenants, countries and labels.
     fn insert_lists(&mut self) -> Result<(), store::Error> {
         for region in &REGIONS {
-            self.insert("INSERT INTO tenants VALUES (?, ?)", &[BulkValue::Text(region.tenant), BulkValue::Text(region.name)])?;
+            self.insert("INSERT INTO tenants VALUES (?, ?)", &[Text(region.tenant), Text(region.name)])?;
             for Country { code, name, .. } in region.countries {
-                self.insert("INSERT INTO countries VALUES (?, ?)", &[BulkValue::Text(code), BulkValue::Text(name)])?;
+                self.insert("INSERT INTO countries VALUES (?, ?)", &[Text(code), Text(name)])?;
             }
         }
         for (id, name) in (1..).zip(LABELS) {
-            self.insert("INSERT INTO labels VALUES (?, ?)", &[BulkValue::Number(id), BulkValue::Text(name)])?;
+            self.insert("INSERT INTO labels VALUES (?, ?)", &[Number(id), Text(name)])?;
         }
         Ok(())
     }
@@ -96,14 +84,14 @@ impl Shop {
                     let added = date(FIRST_DAY + self.random.below(DAYS));
                     prices.push(price);
                     let row = [
-                        BulkValue::Number(prices.len() as i64),
-                        BulkValue::Text(&name),
-                        BulkValue::Text(category),
-                        BulkValue::Text(&price_text),
-                        BulkValue::Text(&cost_text),
+                        Number(prices.len() as i64),
+                        Text(&name),
+                        Text(category),
+                        Text(&price_text),
+                        Text(&cost_text),
                         // The column is REAL, so SQLite converts the string.
-                        weight.as_deref().map_or(BulkValue::Null, BulkValue::Text),
-                        BulkValue::Text(&added),
+                        weight.as_deref().map_or(Null, Text),
+                        Text(&added),
                     ];
                     self.insert("INSERT INTO products VALUES (?, ?, ?, ?, ?, ?, ?)", &row)?;
                 }
@@ -112,7 +100,6 @@ impl Shop {
         Ok(prices)
     }
 
-    /// One customer with labels and orders.
     fn insert_customer(&mut self, id: i64, products: &[Price]) -> Result<(), store::Error> {
         let region = &REGIONS[self.random.weighted(&[("0", 42), ("1", 33), ("2", 25)]).parse().unwrap_or(0)];
         let country = self.random.pick(region.countries);
@@ -126,24 +113,24 @@ impl Shop {
         let created = self.timestamp(since);
         let deleted = self.random.percent(3).then(|| self.timestamp(DAYS - 1));
         let row = [
-            BulkValue::Number(id),
-            BulkValue::Text(region.tenant),
-            BulkValue::Text(&name),
-            BulkValue::Text(&email),
-            if self.random.percent(8) { BulkValue::Null } else { BulkValue::Text(&phone) },
-            BulkValue::Text(&key),
-            BulkValue::Text(status),
-            BulkValue::Text(town),
-            BulkValue::Text(country.code),
-            BulkValue::Number(self.random.below(2)),
-            BulkValue::Text(&credit),
-            BulkValue::Text(&created),
-            deleted.as_deref().map_or(BulkValue::Null, BulkValue::Text),
+            Number(id),
+            Text(region.tenant),
+            Text(&name),
+            Text(&email),
+            if self.random.percent(8) { Null } else { Text(&phone) },
+            Text(&key),
+            Text(status),
+            Text(town),
+            Text(country.code),
+            Number(self.random.below(2)),
+            Text(&credit),
+            Text(&created),
+            deleted.as_deref().map_or(Null, Text),
         ];
         self.insert("INSERT INTO customers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &row)?;
         for label in 1..=LABELS.len() as i64 {
             if self.random.percent(12) {
-                self.insert("INSERT INTO customers_labels VALUES (?, ?)", &[BulkValue::Number(id), BulkValue::Number(label)])?;
+                self.insert("INSERT INTO customers_labels VALUES (?, ?)", &[Number(id), Number(label)])?;
             }
         }
         let orders = if status == "lead" { 0 } else { self.random.between(1, 6) };
@@ -165,22 +152,16 @@ impl Shop {
         let status =
             self.random.weighted(if settled { &[("shipped", 92), ("returned", 8)] } else { &[("new", 40), ("paid", 40), ("shipped", 20)] });
         let placed = self.timestamp(day);
-        let note = if self.random.percent(10) { BulkValue::Text(self.random.pick(&NOTES)) } else { BulkValue::Null };
+        let note = if self.random.percent(10) { Text(self.random.pick(&NOTES)) } else { Null };
         self.orders += 1;
-        let order = BulkValue::Number(self.orders);
-        let (month, placed) = (BulkValue::Text(&placed[.."2025-03".len()]), BulkValue::Text(&placed));
-        let row = [order, BulkValue::Number(customer), BulkValue::Text(status), BulkValue::Text(&total), placed, month, note];
+        let order = Number(self.orders);
+        let (month, placed) = (Text(&placed[.."2025-03".len()]), Text(&placed));
+        let row = [order, Number(customer), Text(status), Text(&total), placed, month, note];
         self.insert("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)", &row)?;
         for (product, quantity) in lines {
             self.lines += 1;
             let price = money(price(product));
-            let row = [
-                BulkValue::Number(self.lines),
-                order,
-                BulkValue::Number(product + 1),
-                BulkValue::Number(quantity),
-                BulkValue::Text(&price),
-            ];
+            let row = [Number(self.lines), order, Number(product + 1), Number(quantity), Text(&price)];
             self.insert("INSERT INTO order_lines VALUES (?, ?, ?, ?, ?)", &row)?;
         }
         Ok(())

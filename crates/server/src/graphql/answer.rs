@@ -93,9 +93,7 @@ pub(super) async fn page_answer(answer: Answer, parts: &[SelectedField<'_>], bud
     let mut out = Output::default();
     out.extend(b"{");
     for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.extend(b",");
-        }
+        row_shape::comma(index, out.buffer());
         out.extend(&row_shape::key(part.key));
         match part.field().name.as_str() {
             "total" => out.extend(int(numbers.total)?.to_string().as_bytes()),
@@ -108,7 +106,6 @@ pub(super) async fn page_answer(answer: Answer, parts: &[SelectedField<'_>], bud
     Ok(out)
 }
 
-/// A number as GraphQL's `Int`, or an error if it does not fit.
 fn int(number: i64) -> Result<i32, Problem> {
     i32::try_from(number).map_err(|_| {
         Problem::Graphql(

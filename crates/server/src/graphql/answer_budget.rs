@@ -19,7 +19,6 @@ struct Taken {
 }
 
 impl AnswerBudget {
-    /// Takes its bytes from a reservation.
     pub(super) fn new(reservation: Reservation) -> Self {
         let max = MAX_ANSWER_BYTES.min(reservation.max());
         AnswerBudget(Mutex::new(Taken { bytes: 0, max, reservation }))
@@ -44,7 +43,6 @@ impl AnswerBudget {
         taken.reservation.shrink_to(reserved);
     }
 
-    /// Checks that so many bytes are left.
     pub(super) fn check(&self, bytes: usize) -> Result<(), Problem> {
         let Taken { bytes: taken, max, .. } = *self.lock();
         if bytes <= max - taken { Ok(()) } else { Err(too_large(max)) }
@@ -65,7 +63,6 @@ impl AnswerBudget {
     }
 }
 
-/// The bytes that one field has taken.
 #[derive(Debug)]
 pub(super) struct FieldShare<'b> {
     budget: &'b AnswerBudget,
@@ -79,7 +76,6 @@ impl FieldShare<'_> {
         Ok(())
     }
 
-    /// Takes the bytes of a field that has grown, less those it has taken before.
     pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Problem> {
         self.take(bytes.saturating_sub(self.taken))
     }

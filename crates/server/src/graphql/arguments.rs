@@ -16,14 +16,11 @@ use crate::problem::{Problem, Refusal};
 /// The bytes of JSON of the arguments of one field: as many as a REST body has. A variable counts at each of its uses.
 const MAX_ARGUMENT_BYTES: usize = 1024 * 1024;
 
-/// The type of a statement in the schema.
 const STATEMENT: &str = "QueryStatementInput";
 
-/// The values of the variables that an operation declares. A variable without a value is null, since a filter that is left out would
-/// widen a statement.
+/// A variable without a value is null: a filter that is left out would widen a statement.
 pub(super) type Variables = HashMap<Name, VariableValue>;
 
-/// A value, and its approximate size as JSON.
 pub(super) struct VariableValue {
     pub(super) json: Json,
     size: usize,
@@ -52,7 +49,6 @@ fn size(json: &Json) -> usize {
     }
 }
 
-/// The approximate memory of a value.
 pub(super) fn memory(json: &Json) -> usize {
     size_of::<Json>()
         + match json {
@@ -165,7 +161,6 @@ fn wrong_type(name: &str, json: &Json, place: &str) -> Problem {
     invalid_input(format!("`{place}` must be of type `{name}`; found {}", json.noun()))
 }
 
-/// The value of a field's argument, if it has one.
 pub(super) fn argument(field: &Field, name: &str, variables: &Variables) -> Result<Option<Json>, Problem> {
     match field.specified_argument_by_name(name) {
         Some(value) => LiteralReader::new(variables, format!("/{name}")).read(value).map(Some),
@@ -182,7 +177,6 @@ pub(super) fn coerced_argument(schema: &Schema, field: &Field, name: &str, varia
     }
 }
 
-/// Reads the values of a document, and puts variables into them.
 pub(super) struct LiteralReader<'v> {
     variables: &'v Variables,
     /// The pointer to the value in the statement.

@@ -1,6 +1,4 @@
-//! Parses and validates documents, and caches the valid ones.
-//!
-//! Only the requested operation and its fragments are validated, so that the other operations of a document cost nothing but their names.
+//! Parses, validates and caches documents: only the requested operation and its fragments, so that others cost only their names.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,14 +14,11 @@ use crate::problem::{Problem, Refusal};
 use super::graphql_error::GraphqlError;
 use super::{limits, operation, variable_usage};
 
-/// The number of cached documents.
 const MAX_CACHED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
-/// The length of a document that is cached.
 const MAX_CACHED_BYTES: usize = 4 * 1024;
 /// The fields of all cached documents: a tree is many times the size of its text.
 const MAX_CACHED_FIELDS: usize = 20_000;
 
-/// The HTTP method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestMethod {
     Get,
@@ -33,7 +28,6 @@ pub(super) enum RequestMethod {
 /// A valid document that holds one operation and its fragments.
 pub(super) type ValidDocument = Arc<Valid<ExecutableDocument>>;
 
-/// The valid documents that were used last.
 pub(super) struct DocumentCache(Mutex<CachedDocuments>);
 
 struct CachedDocuments {
@@ -41,17 +35,8 @@ struct CachedDocuments {
     fields: usize,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct DocumentKey {
-    text: Box<str>,
-    operation: Option<Box<str>>,
-}
-
-impl DocumentKey {
-    fn new(text: &str, operation: Option<&str>) -> Self {
-        DocumentKey { text: text.into(), operation: operation.map(Into::into) }
-    }
-}
+/// The text and the name of the operation.
+type DocumentKey = (Box<str>, Option<Box<str>>);
 
 impl CachedDocuments {
     fn put(&mut self, key: DocumentKey, document: ValidDocument, fields: usize) {
@@ -78,10 +63,9 @@ impl DocumentCache {
             return None;
         }
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.documents.get(&DocumentKey::new(text, operation)).map(|(document, _)| document.clone())
+        cached.documents.get(&(text.into(), operation.map(Into::into))).map(|(document, _)| document.clone())
     }
 
-    /// Parses and validates the requested operation of a document.
     pub(super) fn parse(
         &self,
         schema: &Valid<Schema>,
@@ -107,7 +91,7 @@ impl DocumentCache {
         let fields = limits::check_operation(&document).map_err(over_limit)?;
         let valid = validated(schema, &document)?;
         if operation_type == OperationType::Query && text.len() <= MAX_CACHED_BYTES {
-            let key = DocumentKey::new(text, operation);
+            let key = (text.into(), operation.map(Into::into));
             self.0.lock().unwrap_or_else(PoisonError::into_inner).put(key, valid.clone(), fields);
         }
         Ok(valid)

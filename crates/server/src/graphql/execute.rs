@@ -1,8 +1,7 @@
 //! Executes one GraphQL request, field by field of its root.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
@@ -12,30 +11,25 @@ use apollo_compiler::response::serde_json_bytes::ByteString;
 use apollo_compiler::response::{JsonMap, JsonValue};
 use apollo_compiler::validation::Valid;
 use futures_util::{StreamExt, stream};
-use query::catalog::ResourceId;
 use query::json::Json;
 
-use crate::caller::Caller;
 use crate::config::Introspection;
 use crate::problem::{Problem, Refusal};
 use crate::query_service::ALWAYS_OFFLOAD;
 
-use super::GraphqlService;
-use super::answer_budget::AnswerBudget;
 use super::arguments::{self, Variables};
 use super::document::RequestMethod;
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_INTROSPECTION_ALIASES;
 use super::mutation_fields;
 use super::output::Output;
-use super::query_fields::{self, FieldContext};
+use super::query_fields::{self, ExecutionContext, FieldContext};
 use super::row_shape;
 use super::selection::{SelectedField, check_conditions, collect_fields};
 
 /// More would let one request hold most of the database's connections.
 const MAX_PARALLEL_FIELDS: usize = 4;
 
-/// A GraphQL request.
 pub(super) struct GraphqlRequest {
     pub(super) document: String,
     pub(super) operation: Option<String>,
@@ -49,26 +43,13 @@ impl fmt::Debug for GraphqlRequest {
     }
 }
 
-/// What the execution of a request needs.
-pub(super) struct ExecutionContext<'a> {
-    pub(super) service: &'a GraphqlService,
-    pub(super) caller: &'a Caller,
-    pub(super) budget: &'a AnswerBudget,
-    /// Collects the resources that the request names.
-    pub(super) resources: &'a Mutex<BTreeSet<ResourceId>>,
-    /// The client address for the audit log.
-    pub(super) client_address: &'a str,
-    /// The bytes of the request, a measure of the work to read them.
-    pub(super) input_bytes: usize,
-}
-
 /// The bytes of `{"data": …}`, or the errors of a request that is refused as a whole.
 pub(super) async fn execute(
     context: &ExecutionContext<'_>,
     request: GraphqlRequest,
     method: RequestMethod,
 ) -> Result<Output, Vec<GraphqlError>> {
-    let ExecutionContext { service, caller, budget, resources, client_address, input_bytes } = *context;
+    let ExecutionContext { service, caller, resources, input_bytes, .. } = *context;
     let engine = &service.engine;
     let GraphqlRequest { document: text, operation: name, variables: sent } = request;
     let document = if let Some(document) = engine.documents.get(&text, name.as_deref()) {
@@ -86,16 +67,7 @@ pub(super) async fn execute(
     let named = roots.iter().filter_map(|root| engine.roots.get(root.field().name.as_str())).map(|(resource, _)| *resource);
     resources.lock().unwrap_or_else(PoisonError::into_inner).extend(named);
     let introspected = introspect(context, &document, operation, &variables, &roots).await?;
-    let field_context = FieldContext {
-        service,
-        caller,
-        client_address,
-        document: &document,
-        variables: &variables,
-        budget,
-        kind: operation.operation_type,
-        input_bytes,
-    };
+    let field_context = FieldContext { execution: context, document: &document, variables: &variables, kind: operation.operation_type };
     let fields: Vec<_> = roots.iter().map(|root| resolve(&field_context, root, introspected.as_ref())).collect();
     // Mutations run one after the other, in the order of the document.
     let parallel = if operation.is_mutation() { 1 } else { MAX_PARALLEL_FIELDS };
@@ -105,9 +77,7 @@ pub(super) async fn execute(
     let mut errors = Vec::new();
     out.extend(b"{\"data\":{");
     for (index, (root, answer)) in roots.iter().zip(answers).enumerate() {
-        if index > 0 {
-            out.extend(b",");
-        }
+        row_shape::comma(index, out.buffer());
         out.extend(&row_shape::key(root.key));
         match answer {
             Ok(answer) => out.append(answer),
@@ -193,7 +163,7 @@ async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>, introspec
 
 fn introspection_answer(context: &FieldContext<'_>, value: Option<&JsonValue>) -> Result<Output, Problem> {
     let bytes = serde_json::to_vec(&value).map_err(|_| Problem::Internal("could not write an answer as JSON"))?;
-    context.budget.take(bytes.len())?;
+    context.execution.budget.take(bytes.len())?;
     Ok(bytes.into())
 }
 

@@ -8,14 +8,13 @@ use serde::Serialize;
 use crate::problem::{Problem, Refusal};
 
 use super::limits::{MAX_NESTING, MAX_TOKENS};
+use super::row_shape;
 
-/// The errors of one document that a response lists.
 pub(super) const MAX_ERRORS: usize = 20;
 
 /// The end of the validator's message for an empty selection.
 const EMPTY_SELECTION: &str = "must have a subselection set";
 
-/// An entry of `errors`.
 #[derive(Debug)]
 pub(super) struct GraphqlError {
     pub(super) problem: Problem,
@@ -35,12 +34,10 @@ impl GraphqlError {
         Problem::Graphql(refusal, detail.into()).into()
     }
 
-    /// Whether a budget of the process is used up.
     pub(super) fn is_overload(&self) -> bool {
         matches!(self.problem, Problem::Overloaded(_))
     }
 
-    /// The errors of a parser or a validator.
     pub(super) fn all(refusal: Refusal, diagnostics: &DiagnosticList) -> Vec<GraphqlError> {
         let mut errors = Vec::new();
         for diagnostic in diagnostics.iter() {
@@ -64,7 +61,6 @@ impl GraphqlError {
     }
 }
 
-/// The message for the parser's two limits.
 fn limit(refusal: Refusal, message: &str) -> Option<String> {
     match message {
         _ if refusal != Refusal::Parse => None,
@@ -84,13 +80,10 @@ struct WireError<'f, E: Serialize> {
     extensions: E,
 }
 
-/// Writes errors as a JSON array.
 pub(super) fn write(errors: &[GraphqlError], out: &mut Vec<u8>) {
     out.push(b'[');
     for (index, error) in errors.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
+        row_shape::comma(index, out);
         let (message, extensions) = error.problem.extensions();
         let wire = WireError { message, locations: &error.locations, path: &error.path, extensions };
         out.extend_from_slice(&serde_json::to_vec(&wire).unwrap_or_else(|_| b"{\"message\":\"internal error\"}".to_vec()));

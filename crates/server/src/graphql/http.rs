@@ -23,10 +23,12 @@ use super::GraphqlService;
 use super::answer_budget::AnswerBudget;
 use super::arguments::memory;
 use super::document::RequestMethod;
-use super::execute::{ExecutionContext, GraphqlRequest, execute};
+use super::execute::{GraphqlRequest, execute};
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_BATCH;
 use super::output::Output;
+use super::query_fields::ExecutionContext;
+use super::row_shape;
 
 pub(crate) fn routes<S>() -> Router<S>
 where
@@ -98,9 +100,7 @@ async fn executed(mut context: ExecutionContext<'_>, request: HttpRequest) -> Re
     };
     let mut out = Output::from(b"[".to_vec());
     for (index, request) in requests.into_iter().enumerate() {
-        if index > 0 {
-            out.extend(b",");
-        }
+        row_shape::comma(index, out.buffer());
         match execute(&context, request, RequestMethod::Post).await {
             Ok(answer) => out.append(answer),
             Err(errors) if errors.iter().any(GraphqlError::is_overload) => return Err(errors),
@@ -148,14 +148,12 @@ fn is_json(headers: &HeaderMap) -> bool {
     is_media_type(headers, |kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
-/// The body of a POST.
 enum RequestBody {
     Single(GraphqlRequest),
     Batch(Vec<GraphqlRequest>),
 }
 
 impl RequestBody {
-    /// The approximate memory of the variables.
     fn memory(&self) -> usize {
         let requests = match self {
             RequestBody::Single(request) => std::slice::from_ref(request),

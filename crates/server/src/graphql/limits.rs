@@ -1,7 +1,5 @@
-//! Limits of a document, checked on its text and its tree before it is validated.
-//!
-//! Each fragment is measured once, and its sums are added at each spread. A document that unfolds to millions of fields so costs no more
-//! than its length.
+//! Limits of a document, checked before it is validated. Each fragment is measured once, and its sums are added at each spread, so that a
+//! document that unfolds to millions of fields costs no more than its length.
 
 use std::collections::HashMap;
 
@@ -18,25 +16,17 @@ pub(super) const MAX_NESTING: usize = 128;
 pub(super) const MAX_DEPTH: usize = 16;
 /// The fields of an operation, fragments unfolded.
 pub(super) const MAX_FIELDS: usize = 2_000;
-/// The aliases of an operation.
 pub(super) const MAX_ALIASES: usize = 50;
 /// The aliases of an introspection query: each could be one more copy of the schema.
 pub(super) const MAX_INTROSPECTION_ALIASES: usize = 10;
-/// The fields of the root.
 pub(super) const MAX_ROOT_FIELDS: usize = 20;
-/// The directives of an operation.
 pub(super) const MAX_DIRECTIVES: usize = 50;
-/// The operations of one document.
 pub(super) const MAX_OPERATIONS: usize = 50;
 /// The fields of all operations of one document, fragments unfolded.
 pub(super) const MAX_DOCUMENT_FIELDS: usize = 10_000;
-/// The fragment spreads of one document.
 pub(super) const MAX_SPREADS: usize = 1_000;
-/// The directives of one document.
 pub(super) const MAX_DOCUMENT_DIRECTIVES: usize = 200;
-/// The requests of one batch.
 pub(super) const MAX_BATCH: usize = 10;
-/// The bytes of one answer.
 pub(super) const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 /// The size of an operation or a fragment, fragments unfolded.
@@ -51,7 +41,6 @@ struct Measure {
 }
 
 impl Measure {
-    /// Adds a selection that stands beside this one.
     fn add(&mut self, other: Measure) {
         self.depth = self.depth.max(other.depth);
         self.fields = self.fields.saturating_add(other.fields);
@@ -161,18 +150,12 @@ impl WrittenCounts {
     }
 }
 
-/// Measures operations and fragments.
 struct Measurer<'d> {
     fragments: HashMap<&'d str, &'d Node<FragmentDefinition>>,
-    known: HashMap<&'d str, FragmentState>,
+    /// The measured fragments; none while a fragment is being measured.
+    known: HashMap<&'d str, Option<Measure>>,
     /// The depth of the recursion: a chain of fragments can be as long as the document.
     depth: usize,
-}
-
-#[derive(Clone, Copy)]
-enum FragmentState {
-    Open,
-    Measured(Measure),
 }
 
 impl<'d> Measurer<'d> {
@@ -223,16 +206,14 @@ impl<'d> Measurer<'d> {
     }
 
     fn fragment(&mut self, name: &'d str) -> Result<Measure, String> {
-        match self.known.get(name) {
-            Some(FragmentState::Measured(measure)) => return Ok(*measure),
+        if let Some(known) = self.known.get(name) {
             // Validation refuses a cycle of fragments; here it must only end.
-            Some(FragmentState::Open) => return Ok(Measure::default()),
-            None => {}
+            return Ok(known.unwrap_or_default());
         }
         let Some(fragment) = self.fragments.get(name).copied() else { return Ok(Measure::default()) };
-        self.known.insert(name, FragmentState::Open);
+        self.known.insert(name, None);
         let measure = with_directives(self.set(&fragment.selection_set)?, &fragment.directives);
-        self.known.insert(name, FragmentState::Measured(measure));
+        self.known.insert(name, Some(measure));
         Ok(measure)
     }
 }

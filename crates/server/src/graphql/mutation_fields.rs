@@ -14,23 +14,24 @@ use super::row_shape::{RowKind, RowShape};
 use super::schema::QueryField;
 use super::selection::SelectedField;
 
-/// Executes the operation of one field.
 pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
+    let execution = context.execution;
     let field = root.field();
     let operation =
-        *context.service.engine.mutations.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))?;
-    let hub = context.service.authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
+        *execution.service.engine.mutations.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))?;
+    let hub = execution.service.authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
     // Permission comes before the arguments are read.
-    let request = OperationRequest::authorize(&context.service.queries, hub, context.caller, operation, context.client_address).await?;
+    let request =
+        OperationRequest::authorize(&execution.service.queries, hub, execution.caller, operation, execution.client_address).await?;
     let id = match argument(field, "id", context.variables)? {
         None => String::new(),
         Some(Json::Text(text)) => text,
         Some(Json::Number(digits)) => digits.into(),
         Some(_) => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string".to_owned())),
     };
-    let input = coerced_argument(&context.service.engine.schema, field, "input", context.variables)?;
+    let input = coerced_argument(&execution.service.engine.schema, field, "input", context.variables)?;
     let input = input.unwrap_or(Json::Object(Vec::new()));
     let answer = Box::pin(request.execute(OperationInput { id: &id, input, base: "/input" })).await?;
     let shape = RowShape::of(context.document, root, context.variables);
-    rows_answer(Answer::Whole(answer.into()), &shape, RowKind::Row, QueryField::Find, context.budget).await
+    rows_answer(Answer::Whole(answer.into()), &shape, RowKind::Row, QueryField::Find, execution.budget).await
 }

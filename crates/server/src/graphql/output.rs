@@ -9,12 +9,10 @@ use axum::body::{Body, HttpBody};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-/// A piece of this size is closed.
 const PIECE_BYTES: usize = 256 * 1024;
 /// Fewer bytes are copied; more are shared.
 const MIN_SHARED_BYTES: usize = 4 * 1024;
 
-/// Bytes in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pieces: VecDeque<Bytes>,
@@ -33,7 +31,6 @@ impl Output {
         self.closed_bytes + self.open.len()
     }
 
-    /// Adds a copy of bytes.
     pub(super) fn extend(&mut self, bytes: &[u8]) {
         self.open.extend_from_slice(bytes);
     }
@@ -43,7 +40,6 @@ impl Output {
         &mut self.open
     }
 
-    /// Closes a piece that is large enough.
     pub(super) fn settle(&mut self) {
         if self.open.len() >= PIECE_BYTES {
             self.close();

@@ -1,7 +1,11 @@
 //! Resolves a field of a query's root: one Query Statement, which runs as it does over REST.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
+use query::catalog::ResourceId;
 use query::json::Json;
 use query::parse;
 use query::plan::Operation;
@@ -23,22 +27,26 @@ use super::row_shape::{RowKind, RowShape};
 use super::schema::QueryField;
 use super::selection::SelectedField;
 
-/// What the fields of one operation need.
-pub(super) struct FieldContext<'a> {
+pub(super) struct ExecutionContext<'a> {
     pub(super) service: &'a GraphqlService,
     pub(super) caller: &'a Caller,
-    pub(super) client_address: &'a str,
-    pub(super) document: &'a ExecutableDocument,
-    pub(super) variables: &'a Variables,
     pub(super) budget: &'a AnswerBudget,
-    pub(super) kind: OperationType,
-    /// The bytes of the request.
+    pub(super) resources: &'a Mutex<BTreeSet<ResourceId>>,
+    pub(super) client_address: &'a str,
+    /// The bytes of the request, a measure of the work to read them.
     pub(super) input_bytes: usize,
 }
 
-/// Runs the statement of one field.
+pub(super) struct FieldContext<'a> {
+    pub(super) execution: &'a ExecutionContext<'a>,
+    pub(super) document: &'a ExecutableDocument,
+    pub(super) variables: &'a Variables,
+    pub(super) kind: OperationType,
+}
+
 pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
-    let FieldContext { service, caller, document, variables, budget, .. } = *context;
+    let FieldContext { execution, document, variables, .. } = *context;
+    let ExecutionContext { service, caller, budget, input_bytes, .. } = *execution;
     let field = root.field();
     let (resource, query_field) =
         *service.engine.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no statement"))?;
@@ -68,7 +76,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         let body = parse::layers(query, constraint);
         service.queries.render(entrance, operation, key.as_deref(), body).map(|query| (query, kind))
     };
-    let (query, kind) = service.queries.validate(caller.key(), context.input_bytes, render).await??;
+    let (query, kind) = service.queries.validate(caller.key(), input_bytes, render).await??;
     if query_field == QueryField::Paginate {
         let parts = root.subfields(document, variables);
         let has_rows = parts.iter().any(|part| part.field().name == "rows");

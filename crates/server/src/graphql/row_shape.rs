@@ -12,7 +12,6 @@ use super::arguments::Variables;
 use super::schema::AGGREGATION;
 use super::selection::SelectedField;
 
-/// The fields of one object, in the order of the response.
 #[derive(Debug)]
 pub(super) struct RowShape<'d> {
     parts: Vec<(Vec<u8>, Part<'d>)>,
@@ -22,7 +21,6 @@ pub(super) struct RowShape<'d> {
 enum Part<'d> {
     Typename(Vec<u8>),
     Aggregation,
-    /// A value that passes unchanged.
     Value(&'d str),
     /// A whole number that must fit 32 bits.
     Int(&'d str),
@@ -30,7 +28,6 @@ enum Part<'d> {
     Many(&'d str, RowShape<'d>),
 }
 
-/// What a row of the store is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowKind {
     Row,
@@ -38,7 +35,6 @@ pub(super) enum RowKind {
 }
 
 impl<'d> RowShape<'d> {
-    /// The shape of the subfields of a field.
     pub(super) fn of(document: &'d ExecutableDocument, selected: &SelectedField<'d>, variables: &Variables) -> Self {
         let owner = &selected.field().selection_set.ty;
         let part = |below: SelectedField<'d>| {
@@ -66,46 +62,29 @@ impl<'d> RowShape<'d> {
                 for group in serde_json::Deserializer::from_str(rows).into_iter::<&RawValue>() {
                     let group = group.ok()?;
                     out.next();
-                    self.group(group.get(), out.buffer);
+                    self.object(&Row(Vec::new()), group.get(), out.buffer)?;
                 }
             }
             RowKind::Row => {
                 for row in serde_json::Deserializer::from_str(rows).into_iter::<Row<'_>>() {
                     let row = row.ok()?;
                     out.next();
-                    self.row(&row, out.buffer)?;
+                    self.object(&row, "null", out.buffer)?;
                 }
             }
         }
         Some(())
     }
 
-    fn group(&self, group: &str, out: &mut Vec<u8>) {
+    /// Writes one object. A group is an empty row with an aggregation, a row has the aggregation `null`.
+    fn object(&self, row: &Row<'_>, aggregation: &str, out: &mut Vec<u8>) -> Option<()> {
         out.push(b'{');
         for (index, (key, part)) in self.parts.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
+            comma(index, out);
             out.extend_from_slice(key);
             match part {
                 Part::Typename(name) => out.extend_from_slice(name),
-                Part::Aggregation => out.extend_from_slice(group.as_bytes()),
-                _ => out.extend_from_slice(b"null"),
-            }
-        }
-        out.push(b'}');
-    }
-
-    fn row(&self, row: &Row<'_>, out: &mut Vec<u8>) -> Option<()> {
-        out.push(b'{');
-        for (index, (key, part)) in self.parts.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(key);
-            match part {
-                Part::Typename(name) => out.extend_from_slice(name),
-                Part::Aggregation => out.extend_from_slice(b"null"),
+                Part::Aggregation => out.extend_from_slice(aggregation.as_bytes()),
                 Part::Value(name) => out.extend_from_slice(row.get(name).as_bytes()),
                 Part::Int(name) => {
                     let text = row.get(name);
@@ -115,7 +94,7 @@ impl<'d> RowShape<'d> {
                 }
                 Part::One(name, shape) => match row.get(name) {
                     "null" => out.extend_from_slice(b"null"),
-                    inner => shape.row(&serde_json::from_str(inner).ok()?, out)?,
+                    inner => shape.object(&serde_json::from_str(inner).ok()?, "null", out)?,
                 },
                 Part::Many(name, shape) => match row.get(name) {
                     "null" => out.extend_from_slice(b"null"),
@@ -123,10 +102,8 @@ impl<'d> RowShape<'d> {
                         let rows: Vec<Row<'_>> = serde_json::from_str(inner).ok()?;
                         out.push(b'[');
                         for (index, row) in rows.iter().enumerate() {
-                            if index > 0 {
-                                out.push(b',');
-                            }
-                            shape.row(row, out)?;
+                            comma(index, out);
+                            shape.object(row, "null", out)?;
                         }
                         out.push(b']');
                     }
@@ -138,7 +115,6 @@ impl<'d> RowShape<'d> {
     }
 }
 
-/// Writes rows with commas between them.
 #[derive(Debug)]
 pub(super) struct RowWriter<'b> {
     pub(super) buffer: &'b mut Vec<u8>,
@@ -147,9 +123,7 @@ pub(super) struct RowWriter<'b> {
 
 impl RowWriter<'_> {
     fn next(&mut self) {
-        if self.count > 0 {
-            self.buffer.push(b',');
-        }
+        comma(self.count, self.buffer);
         self.count += 1;
     }
 }
@@ -189,6 +163,13 @@ impl<'de> Deserialize<'de> for Row<'de> {
 /// A key, borrowed unless it was escaped.
 #[derive(serde::Deserialize)]
 struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
+
+/// A comma before every item but the first.
+pub(super) fn comma(index: usize, out: &mut Vec<u8>) {
+    if index > 0 {
+        out.push(b',');
+    }
+}
 
 /// `"name":`
 pub(super) fn key(name: &str) -> Vec<u8> {

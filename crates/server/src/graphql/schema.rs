@@ -60,46 +60,26 @@ type Pagination {
 "#;
 
 /// Type names that no resource can have.
-const RESERVED: [&str; 15] = [
-    "JSON",
-    "DateTime",
-    "Date",
-    "Time",
-    "UUID",
-    "Decimal",
-    "BigInt",
-    "QueryStatementInput",
-    "Pagination",
-    "Query",
-    "ID",
-    "Int",
-    "Float",
-    "String",
-    "Boolean",
-];
+const RESERVED: &str = "JSON DateTime Date Time UUID Decimal BigInt QueryStatementInput Pagination Query ID Int Float String Boolean";
 
 const ARGUMENTS: &str = "query: QueryStatementInput, constraint: QueryStatementInput";
 
 /// The field that holds a group.
 pub(super) const AGGREGATION: &str = "_aggregation";
 
-/// What a field of the query root reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryField {
     Paginate,
     Get,
     Find,
     FindById,
-    /// The caller's own account.
     Me,
 }
 
-/// A schema, and the meaning of its root fields.
 #[derive(Debug)]
 pub(super) struct DeclaredSchema {
     pub(super) sdl: String,
     pub(super) roots: HashMap<String, (ResourceId, QueryField)>,
-    /// The operations of administration, where there is a hub.
     pub(super) mutations: HashMap<String, &'static Operation>,
     /// Declarations whose names GraphQL cannot use.
     pub(super) left_out: Vec<String>,
@@ -165,7 +145,9 @@ impl SchemaWriter<'_> {
         }
         let other = match self.types.get(&name) {
             Some(other) => format!("resource `{}`", self.catalog.resource(*other).full_name),
-            None if RESERVED.contains(&name.as_str()) || self.taken.contains(&name) => "GraphQL's own type of that name".to_owned(),
+            None if RESERVED.split(' ').any(|reserved| reserved == name) || self.taken.contains(&name) => {
+                "GraphQL's own type of that name".to_owned()
+            }
             None => {
                 self.types.insert(name, id);
                 return true;
@@ -269,7 +251,6 @@ fn lower_first(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + letters.as_str())
 }
 
-/// Whether GraphQL takes a name and does not reserve it.
 fn is_name(name: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.bytes().all(is_word) && !name.starts_with("__") && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())

@@ -30,7 +30,6 @@ impl<'d> SelectedField<'d> {
         self.fields[0]
     }
 
-    /// The subfields of all of them.
     pub(super) fn subfields(&self, document: &'d ExecutableDocument, variables: &Variables) -> Vec<SelectedField<'d>> {
         collect_fields(document, self.fields.iter().map(|field| &field.selection_set), variables)
     }
@@ -89,7 +88,6 @@ impl<'d> FieldCollector<'d, '_> {
     }
 }
 
-/// The values of `if` of the directives with this name.
 fn conditions<'v>(directives: &'v DirectiveList, name: &'v str, variables: &'v Variables) -> impl Iterator<Item = Json> + 'v {
     let values = directives.get_all(name).filter_map(|directive| directive.specified_argument_by_name("if"));
     values.filter_map(|value| LiteralReader::new(variables, String::new()).read(value).ok())

@@ -1,5 +1,4 @@
-//! Checks each use of a variable by the specification's `IsVariableUsageAllowed`, at every depth. The library's validator checks arguments
-//! only, and below them only the names of types.
+//! Checks each use of a variable by `IsVariableUsageAllowed` at every depth; the library's validator checks whole arguments only.
 
 use std::collections::HashSet;
 
@@ -12,7 +11,6 @@ use crate::problem::Refusal;
 
 use super::graphql_error::{GraphqlError, MAX_ERRORS};
 
-/// The wrong uses of variables in a document that is valid otherwise.
 pub(super) fn check(schema: &Schema, document: &ExecutableDocument) -> Vec<GraphqlError> {
     let mut errors = Vec::new();
     for operation in document.operations.iter() {
@@ -25,18 +23,16 @@ pub(super) fn check(schema: &Schema, document: &ExecutableDocument) -> Vec<Graph
     errors
 }
 
-/// The type that a position in a document expects.
+/// The type of a position, and whether the schema has a default for it. A position inside a scalar of our own expects none.
 #[derive(Clone, Copy)]
-enum Expected<'s> {
-    /// A value of this type. The schema may have a default for it.
-    Typed { kind: &'s Type, has_default: bool },
-    /// Anything: a position inside a scalar of our own.
-    Anything,
+struct Expected<'s> {
+    kind: &'s Type,
+    has_default: bool,
 }
 
 impl<'s> Expected<'s> {
     fn of(definition: &'s InputValueDefinition) -> Self {
-        Expected::Typed { kind: &definition.ty, has_default: definition.default_value.is_some() }
+        Expected { kind: &definition.ty, has_default: definition.default_value.is_some() }
     }
 }
 
@@ -85,48 +81,43 @@ impl<'d> UsageCheck<'d> {
     fn arguments(&mut self, arguments: &[Node<Argument>], definitions: &'d [Node<InputValueDefinition>]) {
         for argument in arguments {
             let definition = definitions.iter().find(|definition| definition.name == argument.name);
-            self.value(&argument.value, definition.map_or(Expected::Anything, |definition| Expected::of(definition)));
+            self.value(&argument.value, definition.map(|definition| Expected::of(definition)));
         }
     }
 
-    fn value(&mut self, value: &Value, expected: Expected<'d>) {
+    fn value(&mut self, value: &Value, expected: Option<Expected<'d>>) {
         match value {
             Value::Variable(name) => self.variable(name, expected),
             Value::List(items) => {
                 let expected = match expected {
-                    Expected::Typed { kind: Type::List(kind) | Type::NonNullList(kind), .. } => {
-                        Expected::Typed { kind, has_default: false }
-                    }
-                    _ => Expected::Anything,
+                    Some(Expected { kind: Type::List(kind) | Type::NonNullList(kind), .. }) => Some(Expected { kind, has_default: false }),
+                    _ => None,
                 };
                 for item in items {
                     self.value(item, expected);
                 }
             }
             Value::Object(fields) => {
-                let object = match expected {
-                    // One object may be given for a list of one.
-                    Expected::Typed { kind, .. } => self.schema.types.get(kind.inner_named_type()),
-                    Expected::Anything => None,
-                };
+                // One object may be given for a list of one.
+                let object = expected.and_then(|expected| self.schema.types.get(expected.kind.inner_named_type()));
                 for (name, field) in fields {
                     let definition = match object {
                         Some(ExtendedType::InputObject(object)) => object.fields.get(name),
                         _ => None,
                     };
-                    self.value(field, definition.map_or(Expected::Anything, |definition| Expected::of(definition)));
+                    self.value(field, definition.map(|definition| Expected::of(definition)));
                 }
             }
             _ => {}
         }
     }
 
-    fn variable(&mut self, name: &Name, expected: Expected<'d>) {
+    fn variable(&mut self, name: &Name, expected: Option<Expected<'d>>) {
         let declared = self.operation.variables.iter().find(|variable| variable.name == *name);
         let message = match (declared, expected) {
             // The validator does not check variables inside JSON.
             (None, _) => format!("variable `${name}` is not declared"),
-            (Some(variable), Expected::Typed { kind, has_default }) if !is_allowed(variable, kind, has_default) => {
+            (Some(variable), Some(Expected { kind, has_default })) if !is_allowed(variable, kind, has_default) => {
                 format!("variable `${name}` of type `{}` cannot be used where `{kind}` is expected", variable.ty)
             }
             _ => return,

@@ -12,7 +12,6 @@ use crate::operations::{Operation, OperationTarget};
 use super::parts::{ALWAYS, json, member, reference, success, token_required};
 use super::{SCHEMAS, problems};
 
-/// Every operation of a hub.
 pub(super) fn paths(catalog: &Catalog, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let described = |operation: &'static Operation| {
         let id = claims.claim(&operation.name());

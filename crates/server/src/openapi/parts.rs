@@ -1,7 +1,6 @@
 //! Parts that the whole document shares: references, responses and security requirements.
 
 use query::json::Json;
-use query::json::build::texts;
 use query::object;
 
 use super::{BEARER, SCHEMAS};
@@ -15,10 +14,6 @@ pub(super) const WITH_TOKEN: [u16; 4] = [401, 500, 503, 504];
 /// The name of a context has no hyphen, so that none equals this.
 pub(super) const OWN_TAG: &str = "the-server";
 
-/// The schema of a refusal by OAuth.
-const REFUSAL: &str = "OAuthError";
-
-/// A token is required.
 pub(super) fn token_required() -> Json {
     Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }])
 }
@@ -44,33 +39,6 @@ pub(super) fn success(description: &str, content: Json) -> Json {
     }
 }
 
-pub(super) fn text(description: &str) -> Json {
-    object! { "type" => "string", "description" => description }
-}
-
 pub(super) fn member(name: &str, schema: Json) -> (String, Json) {
     (name.to_owned(), schema)
-}
-
-pub(super) fn answer(description: &str, schema: Option<Json>) -> Json {
-    match schema {
-        Some(schema) => object! { "description" => description, "content" => json(schema) },
-        None => object! { "description" => description },
-    }
-}
-
-/// A refusal in the shape of OAuth.
-pub(super) fn oauth_error() -> Json {
-    answer("Refused", Some(reference(REFUSAL)))
-}
-
-/// Its schema.
-pub(super) fn oauth_error_schema() -> (String, Json) {
-    let schema = object! {
-        "type" => "object",
-        "description" => "In the shape of RFC 6749, 5.2",
-        "properties" => object! { "error" => text("The code"), "error_description" => text("For people") },
-        "required" => texts(["error", "error_description"]),
-    };
-    member(REFUSAL, schema)
 }

@@ -1,5 +1,6 @@
 //! The paths of the document: the operations of the resources, and the endpoints of the server itself.
 
+use identity::strategy::Strategy;
 use query::catalog::Catalog;
 use query::describe::UniqueNames;
 use query::describe::json_schema::Defined;
@@ -8,9 +9,8 @@ use query::json::build::texts;
 use query::object;
 
 use super::parts::{OWN_TAG, WITH_TOKEN, json, member, success, token_optional};
-use super::{Serving, auth, oauth, operations, problems, resources};
+use super::{endpoints, operations, problems, resources};
 
-/// One tag for each context.
 pub(super) fn tags(catalog: &Catalog) -> Json {
     let mut contexts: Vec<&str> = Vec::new();
     for resource in catalog.resources() {
@@ -24,20 +24,19 @@ pub(super) fn tags(catalog: &Catalog) -> Json {
     Json::Array(tags)
 }
 
-pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined]) -> Vec<(String, Json)> {
+pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined]) -> Vec<(String, Json)> {
     let mut claims = UniqueNames::default();
-    let mut paths = server_paths(serving, &mut claims);
-    paths.extend(auth::paths(serving, &mut claims));
-    paths.extend(resources::paths(catalog, serving, defined, &mut claims));
+    let mut paths = server_paths(strategy, &mut claims);
+    paths.extend(endpoints::auth_paths(strategy, &mut claims));
+    paths.extend(resources::paths(catalog, strategy, defined, &mut claims));
     paths.extend(operations::paths(catalog, &mut claims));
-    if serving == Serving::Hub {
-        paths.extend(oauth::paths(&mut claims));
+    if strategy == Strategy::LocalProvider {
+        paths.extend(endpoints::oauth_paths(&mut claims));
     }
     paths
 }
 
-/// The endpoints of the server itself.
-fn server_paths(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json)> {
+fn server_paths(strategy: Strategy, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let status = |word: &str| {
         json(object! {
             "type" => "object",
@@ -52,7 +51,7 @@ fn server_paths(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json
             member("summary", Json::from(summary)),
         ];
         let mut statuses = statuses.to_vec();
-        if serving.has_accounts() {
+        if strategy != Strategy::None {
             entries.push(member("security", token_optional()));
             statuses.extend(WITH_TOKEN);
         }

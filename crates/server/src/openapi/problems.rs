@@ -1,5 +1,8 @@
 //! The problems of the document: their schema, and one response for each status with its codes.
 
+use std::collections::BTreeSet;
+
+use identity::strategy::Strategy;
 use query::error::Code;
 use query::json::Json;
 use query::json::build::texts;
@@ -8,15 +11,12 @@ use query::object;
 use crate::operations::InputCode;
 use crate::problem::{self, ProblemKind};
 
-use super::Serving;
-
-/// The schema of every problem.
-pub(super) fn schema(serving: Serving) -> Json {
+pub(super) fn schema(strategy: Strategy) -> Json {
     let text = |description: &str| object! { "type" => "string", "description" => description };
-    let mut codes: Vec<&str> = kinds(serving).iter().map(|kind| kind.code).collect();
+    let mut codes: Vec<&str> = kinds(strategy).iter().map(|kind| kind.code).collect();
     codes.sort_unstable();
     let mut fault_codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
-    if serving == Serving::Hub {
+    if strategy == Strategy::LocalProvider {
         fault_codes.extend(InputCode::ALL.iter().map(|code| code.as_str()));
     }
     let fault = object! {
@@ -43,27 +43,19 @@ pub(super) fn schema(serving: Serving) -> Json {
     }
 }
 
-/// Every kind of problem of a process.
-fn kinds(serving: Serving) -> Vec<ProblemKind> {
+fn kinds(strategy: Strategy) -> Vec<ProblemKind> {
     let mut kinds = problem::read_problems();
-    if serving == Serving::Hub {
+    if strategy == Strategy::LocalProvider {
         kinds.extend(problem::administration_problems());
     }
     kinds
 }
 
-/// All statuses, each once.
-fn statuses(serving: Serving) -> Vec<u16> {
-    let mut statuses: Vec<u16> = kinds(serving).iter().map(|kind| kind.status).collect();
-    statuses.sort_unstable();
-    statuses.dedup();
-    statuses
-}
-
 /// One response for each status: `Problem400`, `Problem403`, …
-pub(super) fn responses(serving: Serving) -> Json {
-    let responses = statuses(serving).into_iter().map(|status| {
-        let all = kinds(serving);
+pub(super) fn responses(strategy: Strategy) -> Json {
+    let all = kinds(strategy);
+    let statuses: BTreeSet<u16> = all.iter().map(|kind| kind.status).collect();
+    let responses = statuses.into_iter().map(|status| {
         let these: Vec<&ProblemKind> = all.iter().filter(|kind| kind.status == status).collect();
         let lines: Vec<String> = these.iter().map(|kind| format!("`{}`: {}", kind.code, kind.title)).collect();
         let mut headers = vec![("X-Request-Id".to_owned(), object! { "$ref" => "#/components/headers/RequestId" })];
@@ -78,16 +70,16 @@ pub(super) fn responses(serving: Serving) -> Json {
     Json::Object(responses.collect())
 }
 
-/// References to the responses of these statuses.
 pub(super) fn references(statuses: &[u16]) -> Vec<(String, Json)> {
-    let reference = |status: &u16| (status.to_string(), object! { "$ref" => format!("#/components/responses/Problem{status}") });
-    statuses.iter().map(reference).collect()
+    statuses.iter().map(|status| reference(&status.to_string())).collect()
+}
+
+pub(super) fn reference(status: &str) -> (String, Json) {
+    (status.to_owned(), object! { "$ref" => format!("#/components/responses/Problem{status}") })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     const CHOSEN: &str = include_str!("../problem.rs");
@@ -99,7 +91,7 @@ mod tests {
         let is_code = |text: &&str| text.len() > 4 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
         let chosen: BTreeSet<&str> = CHOSEN.split('"').filter(is_code).collect();
         assert!(chosen.contains("INVALID_STATEMENT") && chosen.contains("LAST_ADMINISTRATOR"), "{chosen:?}");
-        let described: BTreeSet<&str> = kinds(Serving::Hub).iter().map(|kind| kind.code).collect();
+        let described: BTreeSet<&str> = kinds(Strategy::LocalProvider).iter().map(|kind| kind.code).collect();
         assert_eq!(described, chosen);
         let unexplained: Vec<&&str> = described.iter().filter(|code| !GUIDE.contains(&format!("`{code}`"))).collect();
         assert!(unexplained.is_empty(), "{unexplained:?}");

@@ -1,5 +1,6 @@
 //! The operations of the declared resources in the document.
 
+use identity::strategy::Strategy;
 use query::catalog::{Catalog, Resource};
 use query::describe::json_schema::Defined;
 use query::describe::{UniqueNames, is_findable, upper_first};
@@ -11,16 +12,15 @@ use crate::query_service::explain;
 use crate::query_service::operation::ReadOperation;
 
 use super::parts::{ALWAYS, json, member, reference, success, token_optional, token_required};
-use super::{Serving, problems};
+use super::problems;
 
-/// Every operation of every resource.
-pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined], claims: &mut UniqueNames) -> Vec<(String, Json)> {
+pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined], claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut paths = Vec::new();
     for (resource, defined) in catalog.resources().iter().zip(defined) {
         let base = resource.path();
         for verb in ReadOperation::ALL.into_iter().filter(|verb| *verb != ReadOperation::FindById || is_findable(resource)) {
             let id = claims.claim(&operation_id(verb, resource));
-            paths.push((format!("{base}/{}", verb.path_end()), object! { "post" => describe(verb, resource, serving, defined, id) }));
+            paths.push((format!("{base}/{}", verb.path_end()), object! { "post" => describe(verb, resource, strategy, defined, id) }));
         }
     }
     paths
@@ -46,7 +46,7 @@ fn summary(verb: ReadOperation) -> &'static str {
     }
 }
 
-fn describe(verb: ReadOperation, resource: &Resource, serving: Serving, defined: &Defined, id: String) -> Json {
+fn describe(verb: ReadOperation, resource: &Resource, strategy: Strategy, defined: &Defined, id: String) -> Json {
     let mut permissions: Vec<&str> = resource.permission.as_deref().into_iter().collect();
     if verb == ReadOperation::Explain {
         permissions.push(explain::PERMISSION);
@@ -64,7 +64,7 @@ fn describe(verb: ReadOperation, resource: &Resource, serving: Serving, defined:
     if !permissions.is_empty() {
         entries.push(member("x-permission", texts(&permissions)));
     }
-    if serving.has_accounts() {
+    if strategy != Strategy::None {
         entries.push(member("security", if permissions.is_empty() { token_optional() } else { token_required() }));
     }
     if let Some(parameter) = parameter(verb, resource) {
@@ -77,7 +77,7 @@ fn describe(verb: ReadOperation, resource: &Resource, serving: Serving, defined:
     if !permissions.is_empty() {
         statuses.push(403);
     }
-    if serving.has_accounts() {
+    if strategy != Strategy::None {
         statuses.push(401);
     }
     if matches!(verb, ReadOperation::Find | ReadOperation::FindById) {

@@ -13,7 +13,6 @@ use super::{FieldKind, InputField, OPERATIONS, Operation, OperationAnswer, Opera
 
 /// The answer for a caller that may change a record but not read it.
 const KEY_ALONE: &str = "KeyAlone";
-/// The schema of a client.
 const CLIENT: &str = "OAuthClient";
 
 /// The operations of a catalog: all on a hub, none elsewhere.
@@ -21,7 +20,6 @@ pub(crate) fn offered(catalog: &Catalog) -> impl Iterator<Item = &'static Operat
     OPERATIONS.iter().filter(|operation| operation.resource_in(catalog).is_some())
 }
 
-/// Whether a catalog has the records of a hub.
 pub(crate) fn is_hub(catalog: &Catalog) -> bool {
     offered(catalog).next().is_some()
 }
@@ -36,7 +34,6 @@ impl Operation {
         }
     }
 
-    /// The name of the type of its answer.
     pub(crate) fn answer_name(&self) -> String {
         match self.answer {
             OperationAnswer::Record => self.resource.split('.').map(upper_first).collect(),
@@ -56,7 +53,6 @@ impl Operation {
         }
     }
 
-    /// The TypeScript type of its answer.
     fn answer_type(&self) -> String {
         match self.answer {
             OperationAnswer::Record => format!("{} | {KEY_ALONE}", self.answer_name()),

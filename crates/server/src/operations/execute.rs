@@ -18,7 +18,6 @@ use super::AdminAction;
 use super::input::CheckedInput;
 use super::input_fault::{InputCode, not_hashed, one};
 
-/// The key of the record, and the other members of the answer.
 pub(super) struct Outcome {
     pub(super) key: String,
     pub(super) more: Vec<(&'static str, Value)>,
@@ -42,7 +41,6 @@ impl Outcome {
     }
 }
 
-/// Executes one operation.
 pub(super) struct Executor<'a> {
     pub(super) hub: &'a Hub,
     pub(super) administration: Administration<'a>,

@@ -14,7 +14,6 @@ use crate::problem::Problem;
 use super::input_fault::{InputCode, InputFaults, one};
 use super::{FieldKind, InputField, Operation, StringFormat};
 
-/// The length of one list.
 pub(super) const MAX_ENTRIES: usize = 1_000;
 
 /// An input after its check: each value has the type of its field. `Debug` prints the names alone, because some values are passwords.
@@ -27,7 +26,6 @@ impl fmt::Debug for CheckedInput {
 }
 
 impl CheckedInput {
-    /// Reads an object at the pointer `base`.
     pub(super) fn read(operation: &Operation, input: Json, base: &str) -> Result<Self, Problem> {
         let Json::Object(entries) = input else {
             return Err(one(InputCode::WrongType, base.to_owned(), format!("an object is expected; found {}", input.noun())));
@@ -62,7 +60,6 @@ impl CheckedInput {
         self.0.get(name)?.as_str()
     }
 
-    /// A string that the table requires.
     pub(super) fn required(&self, name: &str) -> &str {
         self.str(name).unwrap_or_default()
     }

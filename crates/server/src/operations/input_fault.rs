@@ -7,16 +7,13 @@ use crate::problem::oauth;
 use crate::problem::{InputFault, Problem};
 
 macro_rules! codes {
-    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// The stable code of a fault of an input.
+    ($($name:ident = $text:literal,)+) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum InputCode { $($(#[doc = $doc])+ $name,)+ }
+        pub(crate) enum InputCode { $($name,)+ }
 
         impl InputCode {
-            /// Every code there is, in order.
             pub(crate) const ALL: &'static [InputCode] = &[$(InputCode::$name),+];
 
-            /// The code in an answer.
             pub(crate) fn as_str(self) -> &'static str {
                 match self { $(InputCode::$name => $text,)+ }
             }
@@ -25,27 +22,17 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The body is not JSON.
     NotJson = "IN100",
-    /// An object has a key twice.
     DuplicateKey = "IN101",
-    /// The operation does not have this key.
     UnknownKey = "IN102",
-    /// The value has the wrong type.
     WrongType = "IN103",
-    /// A required key is missing.
     Missing = "IN104",
-    /// The value is invalid.
     Value = "IN105",
-    /// The value is too large or too deep.
     Limit = "IN106",
-    /// The value names a record that does not exist.
     NoRecord = "IN107",
-    /// The id is not a UUID.
     Identifier = "IN108",
 }
 
-/// The faults of one input, up to the maximum of one answer.
 #[derive(Debug, Default)]
 pub(super) struct InputFaults(Vec<InputFault>);
 
@@ -70,12 +57,10 @@ impl InputFaults {
     }
 }
 
-/// An input with one fault.
 pub(super) fn one(code: InputCode, path: String, message: impl Into<String>) -> Problem {
     Problem::Input(vec![InputFault { code: code.as_str(), path, message: message.into() }])
 }
 
-/// The faults of the JSON reader as faults of an input.
 pub(super) fn invalid_json(error: query::error::Error) -> Problem {
     let convert = |fault: query::error::Fault| {
         let code = match fault.code {
@@ -113,7 +98,6 @@ pub(super) fn below(base: &str, problem: Problem) -> Problem {
     }
 }
 
-/// The problem of a password that could not be hashed.
 pub(super) fn not_hashed(fault: &oauth::OauthError) -> Problem {
     match fault {
         oauth::OauthError::Busy => Problem::Busy,

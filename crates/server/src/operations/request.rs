@@ -72,12 +72,10 @@ impl<'a> OperationRequest<'a> {
         Ok(request)
     }
 
-    /// Whether the operation creates a record.
     pub(crate) fn creates(&self) -> bool {
         self.operation.target == OperationTarget::NewRecord
     }
 
-    /// Executes the operation; returns its answer, a JSON object.
     pub(crate) async fn execute(self, sent: OperationInput<'_>) -> Result<Vec<u8>, Problem> {
         let input = CheckedInput::read(self.operation, sent.input, sent.base)?;
         let _slot = self.queries.budgets.identity.acquire(self.caller.key()).await?;

@@ -7,17 +7,14 @@ use uuid::Uuid;
 
 use crate::administration::{MAX_APP_URL_BYTES, MAX_NAME_BYTES, check_app_url, parse_name};
 
-/// The format of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StringFormat {
-    /// A display name.
     Name,
     Username,
     Email,
     Uuid,
     ClientId,
     Redirect,
-    /// The URL of an app.
     Url,
     /// The name or the id of a role.
     Role,
@@ -36,7 +33,6 @@ fn message(fault: impl std::fmt::Display) -> String {
 }
 
 impl StringFormat {
-    /// Checks a string; the error says what is accepted.
     pub(crate) fn check(self, text: &str) -> Result<(), String> {
         match self {
             StringFormat::Name | StringFormat::Role => parse_name("a name", text).map(drop).map_err(message),
@@ -59,7 +55,6 @@ impl StringFormat {
         }
     }
 
-    /// The accepted words, if there are only a few.
     pub(crate) fn words(self) -> Option<&'static [&'static str]> {
         match self {
             StringFormat::Grant => Some(&GRANTS),
@@ -68,7 +63,6 @@ impl StringFormat {
         }
     }
 
-    /// The maximum length, in bytes.
     pub(crate) fn max_bytes(self) -> usize {
         match self {
             StringFormat::Name | StringFormat::Role => MAX_NAME_BYTES,

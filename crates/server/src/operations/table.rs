@@ -1,12 +1,10 @@
 //! Every operation of administration, and its input.
 
-use identity::lifetime::MAX_REFRESH_SECONDS;
-use identity::lifetime::MAX_TOKEN_SECONDS;
+use identity::lifetime::{MAX_REFRESH_SECONDS, MAX_TOKEN_SECONDS};
 
 use super::FieldKind::{Boolean, Object, Seconds, String, Strings};
 use super::{FieldKind, InputField, Operation, OperationAnswer, OperationTarget, StringFormat};
 
-/// The operations by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AdminAction {
     CreateAccount,
@@ -95,13 +93,11 @@ const fn operation(
 }
 
 impl Operation {
-    /// Creates a record from these fields.
     const fn creates(mut self, fields: &'static [InputField]) -> Self {
         self.target = OperationTarget::NewRecord;
         self.takes(fields)
     }
 
-    /// Changes a record by these fields.
     const fn takes(mut self, fields: &'static [InputField]) -> Self {
         self.fields = fields;
         self.answers(OperationAnswer::Record)
@@ -118,7 +114,6 @@ impl Operation {
     }
 }
 
-/// Every operation.
 pub(crate) static OPERATIONS: &[Operation] = &[
     operation(
         AdminAction::CreateAccount,

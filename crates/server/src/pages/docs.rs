@@ -1,5 +1,4 @@
-//! `/docs`: the resources that a caller may query, and a playground. The page is static; its content comes from
-//! `/docs/resources.json`, which depends on the caller.
+//! `/docs`: a static page that shows what the caller may query, as `/docs/resources.json` lists it, and a playground.
 
 use axum::Router;
 use axum::body::Body;
@@ -27,55 +26,33 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const IMAGE: &str = "image/svg+xml";
 
-/// A file of the page, compiled in.
-#[derive(Clone, Copy)]
-struct Asset {
-    path: &'static str,
-    media_type: &'static str,
-    text: &'static str,
+/// A path, a media type and a text.
+type Asset = (&'static str, &'static str, &'static str);
+
+macro_rules! scripts {
+    ($($name:literal)+) => { [$((concat!("/docs/", $name), SCRIPT, include_str!(concat!("docs/", $name)))),+] };
 }
 
-/// A script, served under its own name.
-macro_rules! script {
-    ($name:literal) => {
-        Asset { path: concat!("/docs/", $name), media_type: SCRIPT, text: include_str!(concat!("docs/", $name)) }
-    };
-}
-
-const ASSETS: [Asset; 21] = [
-    Asset { path: "/docs", media_type: HTML, text: include_str!("docs/index.html") },
-    Asset { path: "/docs/", media_type: HTML, text: include_str!("docs/index.html") },
-    Asset { path: "/docs/style.css", media_type: STYLE, text: include_str!("docs/style.css") },
-    Asset { path: "/docs/mark.svg", media_type: IMAGE, text: include_str!("docs/mark.svg") },
-    script!("answer.js"),
-    script!("catalog.js"),
-    script!("complete.js"),
-    script!("dom.js"),
-    script!("editor.js"),
-    script!("explain.js"),
-    script!("fragment.js"),
-    script!("grammar.js"),
-    script!("json.js"),
-    script!("main.js"),
-    script!("paint.js"),
-    script!("playground.js"),
-    script!("pointer.js"),
-    script!("reference.js"),
-    script!("request.js"),
-    script!("suggestions.js"),
-    script!("table.js"),
+const PAGE: [Asset; 4] = [
+    ("/docs", HTML, include_str!("docs/index.html")),
+    ("/docs/", HTML, include_str!("docs/index.html")),
+    ("/docs/style.css", STYLE, include_str!("docs/style.css")),
+    ("/docs/mark.svg", IMAGE, include_str!("docs/mark.svg")),
 ];
+const SCRIPTS: [Asset; 17] = scripts! {
+    "answer.js" "catalog.js" "complete.js" "dom.js" "editor.js" "explain.js" "fragment.js" "grammar.js" "json.js"
+    "main.js" "paint.js" "playground.js" "pointer.js" "reference.js" "request.js" "suggestions.js" "table.js"
+};
 
-/// The page, its files, and the resources.
 pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
     QueryService: FromRef<S>,
 {
-    let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
-        let file = StaticDocument::new(asset.media_type, asset.text);
-        router.route(asset.path, get(async move |_: Caller, headers: HeaderMap| with_page_headers(file.answer(&headers))))
+    let page = PAGE.into_iter().chain(SCRIPTS).fold(Router::new(), |router, (path, media_type, text)| {
+        let file = StaticDocument::new(media_type, text);
+        router.route(path, get(async move |_: Caller, headers: HeaderMap| with_page_headers(file.answer(&headers))))
     });
     page.route("/docs/resources.json", get(visible_resources))
 }
@@ -100,7 +77,6 @@ async fn visible_resources(
     with_page_headers(response)
 }
 
-/// The headers of everything below `/docs`.
 fn with_page_headers(mut response: Response<Body>) -> Response<Body> {
     set_header(&mut response, CONTENT_SECURITY_POLICY, CONTENT_POLICY);
     set_header(&mut response, REFERRER_POLICY, "no-referrer");

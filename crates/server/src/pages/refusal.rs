@@ -1,5 +1,4 @@
-//! Refusals as pages. A program gets JSON; a person who opened a URL in a browser gets a page that says what happened and what to do, and
-//! below it the details for a developer.
+//! Refusals as pages. A program gets JSON; a person in a browser gets a page that says what to do, with details for a developer.
 
 use std::sync::Arc;
 
@@ -25,7 +24,6 @@ struct RefusalPage<'a> {
     facts: Vec<(&'static str, String)>,
 }
 
-/// Makes pages of refusals. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct RefusalPages {
     stylesheet: Stylesheet,
@@ -39,14 +37,12 @@ struct HomeLink {
     name: &'static str,
 }
 
-/// Who reads the response to a request.
 #[derive(Debug)]
 pub(crate) enum ResponseReader {
     Program,
     Person(RefusalPages, OpenedPath),
 }
 
-/// The path that a person opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenedPath {
     /// Where the app of a satellite posts the code that the hub sent it.
@@ -107,7 +103,6 @@ impl ResponseReader {
     }
 }
 
-/// The text for a person.
 #[derive(Debug)]
 struct RefusalText {
     heading: &'static str,

@@ -1,5 +1,4 @@
-//! The resources, fields, operators and relations that one caller may use, for `/docs/resources.json`. The same policy as for a statement
-//! leaves out the others.
+//! The resources, fields, operators and relations that the policy lets one caller use, for `/docs/resources.json`.
 
 use query::catalog::{Catalog, FieldId, Relation, Resource};
 use query::policy::{self, Viewer};
@@ -9,7 +8,6 @@ use serde::Serialize;
 use crate::query_service::explain;
 use crate::query_service::operation::ReadOperation;
 
-/// Everything that one caller may see.
 #[derive(Debug, Serialize)]
 pub(super) struct VisibleResources<'c> {
     /// Whether the caller may see SQL.
@@ -19,7 +17,6 @@ pub(super) struct VisibleResources<'c> {
 
 #[derive(Debug, Serialize)]
 struct DescribedResource<'c> {
-    /// `shop.customer`
     name: &'c str,
     context: &'c str,
     resource: &'c str,
@@ -84,7 +81,6 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
     }
 }
 
-/// The operations that this caller may use.
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<DescribedOperation> {
     let base = resource.path();
     let answers = |verb: &ReadOperation| match verb {

@@ -36,12 +36,10 @@ impl PseudoRandom {
         from[self.below(from.len() as i64) as usize]
     }
 
-    /// One of the words between spaces.
     pub(super) fn pick_word<'a>(&mut self, words: &'a str) -> &'a str {
         self.pick(&words.split(' ').collect::<Vec<_>>())
     }
 
-    /// One of several, each with its weight.
     pub(super) fn weighted<'a>(&mut self, from: &[(&'a str, i64)]) -> &'a str {
         let mut left = self.below(from.iter().map(|(_, weight)| weight).sum());
         for (word, weight) in from {

@@ -1,12 +1,11 @@
 //! The values of the sample data: regions with names and towns, and products.
 
-/// The region of one tenant.
 #[derive(Debug)]
-pub(super) struct Region {
+pub(in crate::demo) struct Region {
     /// The id of the tenant in accounts and rows.
-    pub(super) tenant: &'static str,
-    pub(super) code: &'static str,
-    pub(super) name: &'static str,
+    pub(in crate::demo) tenant: &'static str,
+    pub(in crate::demo) code: &'static str,
+    pub(in crate::demo) name: &'static str,
     pub(super) countries: &'static [Country],
     /// Names, separated by spaces.
     pub(super) first_names: &'static str,
@@ -25,7 +24,7 @@ const fn country(code: &'static str, name: &'static str, calling: &'static str, 
     Country { code, name, calling, towns }
 }
 
-pub(super) const REGIONS: [Region; 3] = [
+pub(in crate::demo) const REGIONS: [Region; 3] = [
     Region {
         tenant: "0d9c3c5e-5f0b-4c1e-9a58-3f6a1c0e7b11",
         code: "nordic",
@@ -67,7 +66,6 @@ pub(super) const REGIONS: [Region; 3] = [
 
 pub(super) const LABELS: [&str; 8] = ["early bird", "gift shopper", "loyal", "newsletter", "press", "trade", "vip", "watch"];
 
-/// Categories and their products.
 pub(super) const CATEGORIES: [(&str, &[&str]); 6] = [
     ("bath", &["bath mat", "mirror", "soap dish", "towel", "washstand"]),
     ("kitchen", &["bowl", "carafe", "cutting board", "kettle", "knife", "teapot"]),

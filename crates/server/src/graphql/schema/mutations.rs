@@ -10,7 +10,6 @@ use crate::operations::{FieldKind, Operation, OperationTarget, StringFormat};
 
 use super::fields::{describe, object_fields};
 
-/// The answers that are no records.
 const ANSWERS: &str = r#"
 "A deleted record."
 type Deleted {
@@ -39,7 +38,6 @@ type IamAccountLink {
 }
 "#;
 
-/// The operations of a catalog by name, and the names of their types.
 #[derive(Debug, Default)]
 pub(super) struct Mutations {
     pub(super) by_name: HashMap<String, &'static Operation>,
