@@ -29,7 +29,6 @@ const RESERVED: [&str; 7] = ["api", "auth", "docs", "graphql", "health", "metric
 const MAX_FILES: usize = 5_000;
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The files of an app. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct AppFiles(Arc<HashMap<String, StaticDocument>>);
 
@@ -83,7 +82,6 @@ impl AppFiles {
     }
 }
 
-/// Whether paths with this first segment are our own.
 fn is_reserved(first: &str) -> bool {
     first.starts_with('.') || RESERVED.contains(&first)
 }
@@ -117,7 +115,6 @@ fn found(root: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// The media type of a file extension.
 fn kind(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     match ending.as_deref().unwrap_or_default() {

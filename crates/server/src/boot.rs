@@ -26,7 +26,6 @@ use crate::query_service::QueryService;
 use crate::query_service::reader::DatabaseReader;
 use crate::satellite::Satellite;
 
-/// Boots a server.
 pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let app_files = app_files(config)?;
     let role = role(config)?;
@@ -53,7 +52,6 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     Ok(AppState { queries, authenticator, graphql, app_files })
 }
 
-/// The identity role, with what it needs.
 enum Role {
     None,
     Hub(KeyFiles),
@@ -84,7 +82,6 @@ fn warn_of_app_url(config: &Config) {
     }
 }
 
-/// The files of the app to serve.
 fn app_files(config: &Config) -> Result<Option<AppFiles>, BootError> {
     let Some(folder) = &config.app_files else { return Ok(None) };
     if config.strategy == Strategy::LocalProvider {
@@ -227,7 +224,6 @@ fn create_private(path: &str) -> std::io::Result<()> {
     }
 }
 
-/// The records of a hub, migrated.
 pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;

@@ -20,10 +20,8 @@ const CONNECTION_BYTES: usize = 64 * 1024 + FREE_BODY_BYTES;
 pub(crate) const FREE_BODY_BYTES: usize = 64 * 1024;
 /// What validating one body of the largest size can take: the tree is many times the size of its text.
 const MAX_VALIDATION_BYTES: usize = 40 * 1024 * 1024;
-/// What one answer that is compressed holds beside its bytes.
 const COMPRESSOR_BYTES: usize = 1024 * 1024;
 
-/// What the process may use.
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetSettings {
     /// The memory of the process, in bytes (`MEMORY_BUDGET`).
@@ -35,12 +33,10 @@ pub struct BudgetSettings {
 }
 
 impl BudgetSettings {
-    /// The most connections that are taken where nothing else is said.
     const DEFAULT_MAX_CONNECTIONS: usize = 4_096;
     /// The smallest memory with which the process can do its work.
     pub const MIN_MEMORY: usize = 64 * 1024 * 1024;
 
-    /// Connections in all.
     pub fn connections(&self) -> usize {
         let by_memory = self.memory / 4 / CONNECTION_BYTES;
         self.max_connections.unwrap_or_else(|| by_memory.min(Self::DEFAULT_MAX_CONNECTIONS))
@@ -52,29 +48,21 @@ impl BudgetSettings {
     }
 }
 
-/// The budgets of the process. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Budgets {
-    /// Connections, in all and by client address.
     pub connections: Connections,
     /// Bytes of request bodies and what is made of them.
     pub(crate) bodies: Memory,
-    /// Bytes of answers that wait for their clients.
     pub(crate) answers: Memory,
-    /// Statements that run on the database.
     pub(crate) statements: FairQueue,
-    /// Answers that are streamed from the database.
     pub(crate) streams: FairQueue,
-    /// Requests to the endpoints of a hub or a satellite.
     pub(crate) identity: FairQueue,
-    /// Accounts that a hub looks up for tokens.
     pub(crate) lookups: FairQueue,
     /// Documents and statements that are parsed and validated.
     pub(crate) validation: FairQueue,
 }
 
 impl Budgets {
-    /// The budgets of a process with so many database connections.
     pub fn new(settings: &BudgetSettings, pool: usize) -> Self {
         let connections = settings.connections();
         let per_address = settings.max_connections_per_address.unwrap_or(connections / 2).max(1);
@@ -94,7 +82,6 @@ impl Budgets {
         }
     }
 
-    /// Accounts that are looked up at once.
     fn lookups(pool: usize) -> usize {
         (pool / 4).max(2)
     }
@@ -105,13 +92,11 @@ impl Budgets {
         Self::lookups(pool) + 2
     }
 
-    /// Room for one more answer that is compressed.
     pub(crate) fn reserve_compressor(&self, caller: CallerKey) -> Option<Reservation> {
         let mut reservation = self.answers.reserve(caller);
         reservation.grow(COMPRESSOR_BYTES).ok().map(|()| reservation)
     }
 
-    /// What each budget holds now, by its name.
     pub(crate) fn figures(&self) -> Vec<(&'static str, Figures)> {
         vec![
             ("connections", self.connections.figures()),
@@ -126,24 +111,19 @@ impl Budgets {
     }
 }
 
-/// What a budget holds now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Figures {
     pub(crate) used: usize,
     pub(crate) limit: usize,
-    /// Requests that wait for their turn.
     pub(crate) waiting: usize,
     /// Requests that were refused since the process started.
     pub(crate) refused: u64,
 }
 
-/// A budget is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Overloaded {
-    /// Too much work, or too much work of this caller.
     #[error("too many requests are being answered; try again shortly")]
     Busy,
-    /// Too many bytes, or too many bytes of this caller.
     #[error("the memory for requests and answers is used up; try again shortly, or ask for less with `limit`")]
     Memory,
 }
@@ -151,9 +131,7 @@ pub enum Overloaded {
 /// The caller that work and bytes are counted for: the account, or the client address of an anonymous request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallerKey {
-    /// An account that was authenticated.
     Account(Uuid),
-    /// A client address.
     Address(IpAddr),
 }
 

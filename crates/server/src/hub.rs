@@ -63,7 +63,6 @@ use password_hasher::PasswordHasher;
 use pending_attempts::PendingAttempts;
 use signing_keys::SigningKeys;
 
-/// A hub. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Hub(Arc<Inner>);
 
@@ -128,7 +127,6 @@ impl Hub {
         &self.0.metrics
     }
 
-    /// Adds the hub's figures to the metrics of the process.
     pub(crate) fn register_metrics(&self, registry: &mut Registry) {
         self.metrics().register(self.hasher(), registry);
     }
@@ -180,7 +178,6 @@ impl Hub {
         request_context::address(self.proxies(), headers, extensions)
     }
 
-    /// Verifies a token that this hub issued.
     fn verify<C: Claims>(&self, text: &str, audience: &str) -> Result<Verified<C>, TokenFault> {
         let token = Unverified::read(text)?;
         let keys = self.keys().current();
@@ -207,7 +204,6 @@ impl Hub {
         Ok(found.filter(|found| status::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
 
-    /// The caller of a request, by its bearer token.
     pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
         let address = CallerKey::of_address(ClientAddress::of(extensions));
         let Some(text) = bearer_token::read(headers)? else { return Ok(Caller::anonymous(address)) };
@@ -220,7 +216,6 @@ impl Hub {
     }
 }
 
-/// The viewer of an account.
 fn viewer(account: &Account) -> Viewer {
     caller::viewer(&account.rights, details(account))
 }
@@ -242,7 +237,6 @@ fn details(account: &Account) -> Value {
     })
 }
 
-/// The name of an account, for people.
 fn name_of(account: &Account) -> &str {
     account.username.as_deref().or(account.email.as_deref()).unwrap_or(&account.code)
 }

@@ -45,7 +45,6 @@ const BACKLOG: u32 = 1024;
 /// Open files beside the connections of clients: databases, keys, standard streams.
 const OTHER_FILES: u64 = 512;
 
-/// Opens the listener.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -70,7 +69,6 @@ pub fn raise_file_limit(connections: usize) {
     }
 }
 
-/// The limits of a listener.
 #[derive(Clone, Debug)]
 pub struct Limits {
     connections: Connections,
@@ -133,7 +131,6 @@ where
     }
 }
 
-/// A connection that was accepted.
 struct Accepted {
     place: Place,
     peer: Peer,

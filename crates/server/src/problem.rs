@@ -19,63 +19,46 @@ use crate::budget::Overloaded;
 pub(crate) use graphql::MediaType;
 pub use graphql::Refusal;
 
-/// Why a request is refused.
 #[derive(Debug)]
 pub enum Problem {
-    /// The statement has faults.
     Statement(query::error::Error),
-    /// The caller lacks a permission.
     Forbidden,
-    /// The request has no token and needs one.
     Unauthenticated,
-    /// The token is not valid.
     InvalidToken(&'static str),
     /// There is no such path or no such row.
     NotFound(&'static str),
     /// The path takes these methods.
     MethodNotAllowed(&'static str),
-    /// The body is larger than 1 MiB.
     TooLarge,
-    /// `Content-Type` is not JSON.
     MediaType,
-    /// The body did not arrive in time.
     SlowBody,
-    /// The body broke off.
     BrokenBody,
     /// The endpoint cannot read the URL or a header.
     Malformed(&'static str),
-    /// The input of an operation has faults.
     Input(Vec<InputFault>),
     /// The caller lacks this permission for a part of the request.
     Lacking(&'static str),
-    /// The client of the token may not change the hub's records.
     ClientMayNotAdminister(ClientId),
     /// The change would break a rule of rights.
     Rights(RightsFault),
-    /// A record with this name exists.
     Exists(String),
     /// Too many passwords are being hashed.
     Busy,
     /// A budget of the process is used up.
     Overloaded(Overloaded),
-    /// The body is compressed.
     ContentEncoding,
     /// `Host` names a host that this process does not serve.
     Misdirected,
     /// A GraphQL request is refused, with the reason.
     Graphql(Refusal, String),
-    /// The hub is unavailable, so that no token can be checked.
     Identity,
-    /// The database failed.
     Store(store::Error),
     /// A bug or a misconfiguration. Only the log names it.
     Internal(&'static str),
 }
 
-/// One fault of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFault {
-    /// The stable code.
     pub code: &'static str,
     /// A JSON Pointer into the input.
     pub path: String,
@@ -123,7 +106,6 @@ pub(crate) struct ProblemKind {
     pub(crate) header: Option<(&'static str, &'static str)>,
 }
 
-/// Every problem of a read.
 pub(crate) fn read_problems() -> Vec<ProblemKind> {
     let fault = query::error::Error { faults: Vec::new() };
     let unavailable = store::Error::Unavailable(String::new());
@@ -192,7 +174,6 @@ impl<'p> From<&'p InputFault> for FaultJson<'p> {
     }
 }
 
-/// The parts of a problem that every kind has.
 struct ProblemParts {
     status: StatusCode,
     code: &'static str,

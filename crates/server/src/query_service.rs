@@ -31,14 +31,10 @@ pub(crate) use validation::ALWAYS_OFFLOAD;
 /// The size limit of one record of a hub. An account with tens of thousands of tenants is below it.
 pub(crate) const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
 
-/// What answering a Query Statement needs. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct QueryService {
-    /// The declared resources.
     pub catalog: Arc<Catalog>,
-    /// Runs statements on the database.
     pub reader: DatabaseReader,
-    /// What the process may hold at once.
     pub budgets: Budgets,
 }
 

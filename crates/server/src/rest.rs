@@ -23,7 +23,6 @@ use crate::query_service::operation::ReadOperation;
 use crate::query_service::{QueryService, explain, key_parts};
 use crate::response::{created, json_no_store};
 
-/// The routes of the declared resources.
 pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -79,7 +78,6 @@ impl<'p> ResourcePath<'p> {
     }
 }
 
-/// What a path asks for.
 enum Requested {
     Rows(Operation, Option<String>),
     Explain,

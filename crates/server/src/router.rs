@@ -34,11 +34,9 @@ use crate::{authenticator, graphql, hub, listen, openapi, pages, random, respons
 
 /// Smaller responses fit a few packets and are not compressed.
 const MIN_COMPRESSED_BYTES: u64 = 8 * 1024;
-/// How long a browser may cache a CORS preflight.
 const PREFLIGHT_LIFETIME: Duration = Duration::from_secs(600);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The service of the process.
 pub fn router(
     state: AppState,
     config: &Config,
@@ -94,9 +92,7 @@ pub fn router(
 /// The origins whose scripts may read a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CorsScope {
-    /// Those of CORS_ORIGINS.
     Listed,
-    /// Only our own.
     Own,
 }
 
@@ -148,7 +144,6 @@ where
     Ok(response)
 }
 
-/// Why a request is refused at every path.
 fn refusal(request: &Request, hosts: &AllowedHosts) -> Option<Problem> {
     if !names_one_host(request) {
         return Some(Problem::Malformed("HTTP/1.1 requires exactly one Host header"));
@@ -188,7 +183,6 @@ async fn with_compressor(budgets: Budgets, routes: Router, request: Request) -> 
 #[derive(Clone, Copy, Debug)]
 struct Uncompressed;
 
-/// Compresses responses that are not marked.
 #[derive(Clone, Copy, Debug)]
 struct HasMemory;
 
@@ -212,7 +206,6 @@ fn names_one_host(request: &Request) -> bool {
     request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
 }
 
-/// Removes the headers of the CORS layer.
 fn remove_cors(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
     for name in listed {

@@ -53,7 +53,6 @@ const FIRST_KEYS_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long after a failure stale accounts are used without asking the hub.
 const BRIDGE_SECONDS: i64 = 2;
 
-/// A satellite. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Satellite(Arc<Inner>);
 
@@ -78,7 +77,6 @@ struct Inner {
 }
 
 impl Satellite {
-    /// A satellite with these settings. Its hub may still be unavailable.
     pub(crate) async fn open(config: &Config, settings: SatelliteSettings, budgets: Budgets) -> Result<Self, BootError> {
         let hub_client = HubClient::to(&settings.hub_internal_url)?;
         let shared = match &config.redis_url {
@@ -147,7 +145,6 @@ impl Satellite {
         self.0.account_cache.drop_account(id);
     }
 
-    /// Drops the cached tokens of a family (`sid`).
     pub fn drop_family(&self, id: Uuid) {
         self.0.account_cache.drop_family(id);
     }
@@ -157,7 +154,6 @@ impl Satellite {
         self.0.account_cache.mark_all_stale();
     }
 
-    /// The caller of a request, by its bearer token.
     pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
         Ok(match self.account(headers).await? {
             None => Caller::anonymous(CallerKey::of_address(ClientAddress::of(extensions))),
@@ -185,7 +181,6 @@ impl Satellite {
         }
     }
 
-    /// Verifies the token here, then fetches its account.
     async fn verify_and_fetch(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<HubAccount>>) -> Result<Arc<HubAccount>, Problem> {
         let token = self.verify(text).await?;
         let now = clock::now().unix();
@@ -203,7 +198,6 @@ impl Satellite {
         }
     }
 
-    /// Verifies a token by the keys of the hub.
     async fn verify(&self, text: &str) -> Result<Verified<BearerClaims>, Problem> {
         let token = Unverified::read(text).map_err(refused)?;
         let keys = self.0.keys.with(token.key_id()).await.map_err(|none| match none {
@@ -247,7 +241,6 @@ impl Satellite {
         self.0.settings.redirect.origin().to_owned()
     }
 
-    /// Whether a login is bound to its browser.
     fn is_bound(&self) -> bool {
         self.0.settings.binding == Binding::On
     }

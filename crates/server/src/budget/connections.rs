@@ -16,7 +16,6 @@ const MIN_AGE: Duration = Duration::from_secs(1);
 /// The connections beyond the limits that are accepted to hear that there is no room, and for `/health` and `/ready`.
 const MAX_OVERFLOW: usize = 128;
 
-/// The connections of the process. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Connections(Arc<Shared>);
 
@@ -37,7 +36,6 @@ struct State {
     overflow: usize,
 }
 
-/// What a connection is doing.
 #[derive(Debug)]
 pub struct Activity {
     start: Instant,
@@ -49,7 +47,6 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Bytes were read or written.
     pub(crate) fn note_progress(&self) {
         self.progress.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
@@ -83,10 +80,8 @@ pub(crate) struct Place {
     activity: Arc<Activity>,
 }
 
-/// What a connection is accepted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaceKind {
-    /// Requests.
     Regular,
     /// `/health`, `/ready`, and to hear that there is no room.
     Overflow,
@@ -102,10 +97,8 @@ impl Place {
     }
 }
 
-/// Whether one client address has a limit of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressLimit {
-    /// It has.
     On,
     /// It has none: a trusted proxy stands for many clients.
     Off,
@@ -172,7 +165,6 @@ impl Connections {
         }
     }
 
-    /// What there is now.
     pub(crate) fn figures(&self) -> Figures {
         let used = self.lock().open.len();
         Figures { used, limit: self.0.limit, waiting: 0, refused: self.0.refused.load(Ordering::Relaxed) }

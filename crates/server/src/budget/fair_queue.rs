@@ -10,18 +10,12 @@ use tokio::sync::oneshot;
 
 use super::{CallerKey, Figures, Overloaded};
 
-/// How a queue is bounded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueLimits {
-    /// The work that is done at once.
     pub(crate) slots: usize,
-    /// The slots that one caller can hold.
     pub(crate) slots_per_caller: usize,
-    /// The requests that wait.
     pub(crate) waiting: usize,
-    /// The requests of one caller that wait.
     pub(crate) waiting_per_caller: usize,
-    /// How long a request waits for a slot.
     pub(crate) timeout: Duration,
 }
 
@@ -34,7 +28,6 @@ impl QueueLimits {
     }
 }
 
-/// Slots that callers share fairly. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct FairQueue(Arc<Shared>);
 
@@ -55,14 +48,12 @@ struct State {
     next_ticket: u64,
 }
 
-/// The requests of one caller.
 #[derive(Debug, Default)]
 struct Line {
     running: usize,
     waiting: VecDeque<(u64, oneshot::Sender<Slot>)>,
 }
 
-/// A slot, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
     queue: Arc<Shared>,
@@ -93,7 +84,6 @@ impl FairQueue {
         acquired.ok_or(Overloaded::Busy)
     }
 
-    /// Takes a slot that is free now.
     pub(crate) fn try_acquire(&self, caller: CallerKey) -> Result<Slot, Overloaded> {
         let mut state = self.0.lock();
         let QueueLimits { slots, slots_per_caller, .. } = self.0.limits;
@@ -107,7 +97,6 @@ impl FairQueue {
         Ok(Slot { queue: self.0.clone(), caller })
     }
 
-    /// What it holds now.
     pub(crate) fn figures(&self) -> Figures {
         let state = self.0.lock();
         Figures { used: state.running, limit: self.0.limits.slots, waiting: state.waiting, refused: self.0.refused.load(Ordering::Relaxed) }

@@ -23,7 +23,6 @@ struct State {
     refused: u64,
 }
 
-/// Bytes that one request holds, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     memory: Memory,
@@ -42,7 +41,6 @@ impl Memory {
         Reservation { memory: self.clone(), caller, bytes: 0 }
     }
 
-    /// What it holds now.
     pub(crate) fn figures(&self) -> Figures {
         let state = self.lock();
         Figures { used: state.used, limit: self.0.limit, waiting: 0, refused: state.refused }

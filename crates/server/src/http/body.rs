@@ -14,9 +14,7 @@ use crate::budget::{FREE_BODY_BYTES, Overloaded, Reservation};
 use crate::http::accept;
 use crate::problem::Problem;
 
-/// The size limit of a statement.
 const MAX_BYTES: usize = 1024 * 1024;
-/// The size limit of a request to an identity endpoint.
 pub(crate) const MAX_SIGN_IN_BYTES: usize = FREE_BODY_BYTES;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The first buffer of a body of unknown length.
@@ -42,7 +40,6 @@ fn is_json(kind: &str) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// Reads a small body of any type.
 pub(crate) async fn bytes(body: Body, max: usize) -> Result<Bytes, Problem> {
     timed(read(body, max.min(FREE_BODY_BYTES), |_| Ok(()))).await
 }

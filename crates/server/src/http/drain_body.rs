@@ -16,11 +16,9 @@ use tokio::runtime::Handle;
 
 use crate::budget::Activity;
 
-/// The most that is drained.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body that is drained when it is dropped.
 struct Drained {
     body: Option<Body>,
     /// The connection, which counts as idle while the body waits for the client.

@@ -11,7 +11,6 @@ use store::hub_records::audit_log::{self, AuditContext};
 
 use super::form_request::RequestContext;
 
-/// How long repeats are counted.
 const WINDOW_SECONDS: i64 = 60;
 /// The rows of one refusal from one client address in that time.
 const MAX_ROWS: u64 = 100;
@@ -20,7 +19,6 @@ const MAX_ROWS_OF_OPERATIONS: u64 = 10;
 /// The refusals that are counted apart. Beyond that all client addresses count as one.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The refusals of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct RefusalLog(Mutex<Recent>);
 
@@ -30,7 +28,6 @@ struct Recent(HashMap<(AuditEvent, Option<String>), Repeats>);
 #[derive(Debug)]
 struct Repeats {
     since: Timestamp,
-    /// The rows so far.
     rows: u64,
     /// The repeats beyond the rows.
     times: u64,
@@ -45,7 +42,6 @@ struct Repeated {
 }
 
 impl Recent {
-    /// Whether a refusal becomes a row. Otherwise it counts as a repeat.
     fn is_row(&mut self, event: &AuditEvent, address: &str, now: Timestamp) -> bool {
         let mut key = (event.clone(), Some(address.to_owned()));
         if self.0.len() >= MAX_ENTRIES && !self.0.contains_key(&key) {
@@ -84,7 +80,6 @@ impl RefusalLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records a refusal: always in the process log, in the audit log unless it is a repeat.
     pub(super) async fn note(&self, records: &Records, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
         self.note_at(records, event, context.occasion()).await
     }

@@ -20,7 +20,6 @@ use super::Hub;
 
 /// How often the database is polled. A change at one replica is streamed by the others within a quarter of a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// The pause after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Limits of one read, of the changes in memory, and of the signed events in memory.
 const BATCH: i64 = 500;
@@ -30,7 +29,6 @@ const MAX_SIGNED: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
 const MAX_OF_CLIENT: usize = 64;
 const MAX_STREAMS: usize = 1_024;
 
-/// A change, and the clients that hear of it.
 #[derive(Debug)]
 pub(super) struct FeedEntry {
     pub(super) event: AccountChange,
@@ -39,7 +37,6 @@ pub(super) struct FeedEntry {
 }
 
 impl FeedEntry {
-    /// Whether it concerns one of these clients.
     pub(super) fn concerns(&self, clients: &[ClientId]) -> bool {
         match &self.event.subject {
             Subject::Everybody => true,
@@ -112,7 +109,6 @@ impl ChangeFeed {
         self.retired.subscribe()
     }
 
-    /// Ends all streams.
     pub(super) fn retire(&self) {
         self.retired.send_replace(true);
     }
@@ -172,7 +168,6 @@ impl Drop for StreamSlot {
     }
 }
 
-/// Reads changes, and the clients that hear of them.
 async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Error> {
     let events = account_changes::after(records, after, BATCH).await?;
     let (mut accounts, mut families) = (Vec::new(), Vec::new());

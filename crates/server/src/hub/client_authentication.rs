@@ -14,7 +14,6 @@ use crate::problem::oauth::OauthError;
 use super::Hub;
 use super::form_request::RequestContext;
 
-/// A client that was looked up and is not authenticated yet.
 #[derive(Debug)]
 pub(super) struct UnverifiedClient {
     found: Option<Client>,

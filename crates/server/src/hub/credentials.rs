@@ -25,7 +25,6 @@ use super::form_request::RequestContext;
 /// How long an attempt waits for the outcome of pending ones.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A new password has the wrong length.
 pub(super) const INVALID_PASSWORD: Error =
     Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
 
@@ -37,13 +36,11 @@ pub(super) struct CheckedCredentials {
 }
 
 impl CheckedCredentials {
-    /// The account and the proof, if the account may sign in.
     pub(super) fn admitted(&self) -> Option<(&Account, &Proof)> {
         self.account.as_ref().filter(|account| account.may_sign_in()).zip(self.proof.as_ref())
     }
 }
 
-/// Checks a name and a password, and counts the attempt.
 pub(super) async fn check(hub: &Hub, name: &str, password: Password, context: &RequestContext) -> Result<CheckedCredentials, OauthError> {
     let known = store::hub_records::accounts::login_candidate(hub.records(), name, &context.address).await?;
     check_known(hub, name, known, password, context).await
@@ -131,7 +128,6 @@ pub(super) async fn record_failure(
     store::hub_records::audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, context.occasion()).await
 }
 
-/// A new password, and the right to set it.
 #[derive(Debug)]
 pub(super) struct Renewal<'a> {
     pub(super) account: Uuid,
@@ -139,7 +135,6 @@ pub(super) struct Renewal<'a> {
     pub(super) right: Right<'a>,
 }
 
-/// The right to set a password.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Right<'a> {
     /// A one-time link, which is used up.

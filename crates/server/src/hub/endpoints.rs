@@ -61,7 +61,6 @@ impl Page {
     }
 }
 
-/// Whether CORS never applies to a path.
 pub(crate) fn is_hidden_from_scripts(path: &str) -> bool {
     PAGES.iter().any(|(page, _)| *page == path)
 }

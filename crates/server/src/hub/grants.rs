@@ -22,7 +22,6 @@ const MAX_TRIES: usize = 3;
 const RACED: OauthError = OauthError::Internal("a row changed at each try");
 const CLOSED: Error = Error::new(ErrorCode::InvalidGrant, "the account or the app is closed");
 
-/// A request for tokens, with the credentials of its client.
 #[derive(Debug)]
 pub(super) struct TokenRequest<'a> {
     pub(super) hub: &'a Hub,

@@ -11,7 +11,6 @@ const KEY_INTERVAL: Duration = Duration::from_secs(5);
 /// Expired rows are purged at the start and then every so many rounds.
 const PURGE_ROUNDS: u32 = 60;
 
-/// Runs until the process ends.
 pub(crate) async fn keep(hub: Hub) {
     let mut round = 0_u32;
     let mut complaint = None;

@@ -23,7 +23,6 @@ pub(super) use account::{AccountPage, PasswordInput, PasswordRefusal, SessionRow
 pub(super) use notice::Notice;
 pub(super) use refusal::{dead_link, refusal, refusal_at};
 
-/// The script of the pages with a password input.
 const SHOW_PASSWORD_SCRIPT: &str = include_str!("pages/password.js");
 /// The content policy of these pages. It names the script by its hash, so that no other script runs.
 static POLICY_WITH_SCRIPT: LazyLock<HeaderValue> = LazyLock::new(|| {
@@ -40,7 +39,6 @@ pub(super) struct SignInPage<'a> {
     /// The username that was typed before.
     pub(super) name: &'a str,
     pub(super) notice: Option<Notice>,
-    /// Why the last attempt failed.
     pub(super) refusal: Option<&'a OauthError>,
 }
 
@@ -92,7 +90,6 @@ fn password_page(page: &impl Template, refusal: Option<&OauthError>) -> Response
     response
 }
 
-/// The sentence that a refused form shows.
 fn alert_text(fault: &OauthError) -> String {
     match fault {
         OauthError::Throttled(..=1) => "Too many failed attempts. Try again in a second.".to_owned(),

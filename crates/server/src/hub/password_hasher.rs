@@ -32,7 +32,6 @@ struct HashQueue {
 struct Queue {
     waiting: VecDeque<Job>,
     threads: usize,
-    /// Whether a large job runs.
     large: bool,
 }
 
@@ -41,7 +40,6 @@ struct Job {
     work: Box<dyn FnOnce(&mut Workspace) + Send>,
 }
 
-/// How much memory a job needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
     /// The workspace of its thread.
@@ -61,7 +59,6 @@ impl HashQueue {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a job, and starts a thread if a core is free.
     fn put(&self, job: Job) -> std::io::Result<()> {
         let mut queue = self.queue();
         if queue.threads < self.cores {
@@ -112,7 +109,6 @@ impl PasswordHasher {
         PasswordHasher { admitted, hash_queue: HashQueue { queue: Arc::default(), cores } }
     }
 
-    /// How many passwords wait, and how many threads hash.
     pub(super) fn queue_lengths(&self) -> (usize, usize) {
         let queue = self.hash_queue.queue();
         (queue.waiting.len(), queue.threads)
@@ -125,7 +121,6 @@ impl PasswordHasher {
     }
 }
 
-/// A place in the queue.
 #[derive(Debug)]
 pub(crate) struct QueuePlace {
     admitted: OwnedSemaphorePermit,
@@ -140,7 +135,6 @@ impl QueuePlace {
         self.work(size, move |workspace| prove_in(workspace, kept, &password, salt)).await
     }
 
-    /// Hashes a new password.
     pub(crate) async fn make(self, password: Password) -> Result<PasswordHash, OauthError> {
         let salt = random::bytes()?;
         let made = self.work(Size::Usual, move |workspace| PasswordHash::make_in(workspace, &password, salt)).await?;

@@ -15,7 +15,6 @@ use tokio::time::{Instant, timeout_at};
 #[derive(Debug, Default)]
 pub(super) struct PendingAttempts(Mutex<HashMap<ThrottleKey, Arc<Counter>>>);
 
-/// The pending attempts of one counter.
 #[derive(Debug, Default)]
 struct Counter {
     state: Mutex<CounterState>,
@@ -25,7 +24,6 @@ struct Counter {
 #[derive(Clone, Copy, Debug, Default)]
 struct CounterState {
     open: usize,
-    /// How many succeeded.
     succeeded: u64,
 }
 

@@ -6,10 +6,8 @@ use query::sql::Dialect;
 /// The manifest for PostgreSQL, where the tables have a schema of their own.
 const MANIFEST: &str = include_str!("resources.toml");
 
-/// The resource of accounts.
 pub(crate) const ACCOUNT: &str = "iam.account";
 
-/// The manifest for a database.
 pub(crate) fn manifest(dialect: Dialect) -> Result<Manifest, ManifestError> {
     match dialect {
         Dialect::Postgres => Manifest::read(MANIFEST),

@@ -30,7 +30,6 @@ pub(super) async fn live(hub: &Hub, context: &RequestContext) -> Result<Option<(
     Ok(all.all(|(_, other)| other.id == account.id).then_some((session, account)))
 }
 
-/// The active sessions of all session cookies of a request.
 pub(super) async fn every_live(hub: &Hub, context: &RequestContext) -> Result<Vec<(LiveSession, Account)>, store::Error> {
     let audience = HubSessionClaims::audience(hub.issuer());
     let mut all = Vec::new();
@@ -45,13 +44,11 @@ pub(super) async fn every_live(hub: &Hub, context: &RequestContext) -> Result<Ve
     Ok(all)
 }
 
-/// The name of the cookie that counts in a request.
 fn cookie_name(hub: &Hub, context: &RequestContext) -> &'static str {
     let prefixed = context.is_browser() || context.cookies(HOST_COOKIE).next().is_some();
     if prefixed && context.is_secure(hub.issuer()) { HOST_COOKIE } else { COOKIE }
 }
 
-/// A new session.
 pub(super) fn fresh(account: Uuid) -> Session {
     Session::begin(random::uuid(), account, clock::now())
 }
@@ -94,12 +91,10 @@ impl Cookies {
         names.iter().map(header).collect::<Result<_, OauthError>>().map(Cookies)
     }
 
-    /// The cookies that remove a session.
     pub(super) fn cleared(hub: &Hub, context: &RequestContext) -> Result<Self, OauthError> {
         Cookies::of(hub, context, "", 0)
     }
 
-    /// Adds them to a response.
     pub(super) fn set(self, response: &mut Response<Body>) {
         for cookie in self.0 {
             response.headers_mut().append(SET_COOKIE, cookie);

@@ -44,7 +44,6 @@ impl KeyFiles {
         Ok(KeyFiles { path: path.clone(), first: Arc::new(first) })
     }
 
-    /// The private key with this id, from either file.
     fn find(&self, id: &KeyId) -> Option<Arc<PrivateKey>> {
         if self.first.public().id() == id {
             return Some(self.first.clone());
@@ -71,29 +70,24 @@ impl CurrentKeys {
         self.set.find(self.signing()).is_some()
     }
 
-    /// The published keys.
     pub(super) fn set(&self) -> &KeySet {
         &self.set
     }
 
-    /// The id of the signing key.
     pub(super) fn signing(&self) -> &KeyId {
         self.signing.public().id()
     }
 
-    /// Signs an account change for a client.
     pub(super) fn sign_event(&self, event: &AccountChange, issuer: &str, audience: &ClientId) -> Option<String> {
         let signed = event.sign(issuer, audience, clock::now(), &self.signing);
         signed.inspect_err(|error| tracing::error!(%error, "could not sign an account change")).ok()
     }
 
-    /// The key set, as JSON.
     pub(super) fn document(&self) -> &StaticDocument {
         &self.document
     }
 }
 
-/// The keys, which maintenance reloads.
 #[derive(Debug)]
 pub(super) struct SigningKeys {
     files: KeyFiles,
@@ -185,7 +179,6 @@ fn private_key(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRin
     })
 }
 
-/// The keys that are published, and the one that signs.
 fn published(signing: Arc<PrivateKey>, ring: &KeyRing) -> Result<CurrentKeys, String> {
     let set = ring.published(clock::now()).map_err(|fault| format!("the key set {fault}"))?;
     let document = StaticDocument::new("application/json", set.to_json().to_string());

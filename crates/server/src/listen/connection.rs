@@ -19,7 +19,6 @@ use crate::budget::Activity;
 /// The average rate at which a client must take a response, in bytes a second.
 const MIN_RATE: u64 = 16 * 1024;
 
-/// Whether a response on the connection broke off.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truncation(Arc<AtomicBool>);
 
@@ -40,7 +39,6 @@ impl Truncation {
     }
 }
 
-/// The bytes of a connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,

@@ -5,32 +5,22 @@ use axum::http::{Response, StatusCode};
 
 use super::{Problem, ProblemParts};
 
-/// Why a GraphQL request, or a part of one, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The request is not what GraphQL over HTTP carries.
     Request,
-    /// None of our media types is accepted.
     NotAcceptable,
-    /// The document cannot be read.
     Parse,
-    /// The document does not fit the schema.
     Validation,
-    /// The document asks for more than one request may.
     Limit,
-    /// The schema is not shown.
     Introspection,
-    /// The document has no such operation.
     Operation,
-    /// The variables do not fit their types.
     Input,
-    /// The answer would be too large to be built.
     Answer,
     /// The total does not fit GraphQL's `Int`.
     Total,
 }
 
-/// The two media types a GraphQL answer can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaType {
     /// `application/json`

@@ -14,20 +14,14 @@ use crate::response::json_no_store;
 
 use super::{Problem, ProblemSummary};
 
-/// Why an OAuth endpoint refuses.
 #[derive(Debug)]
 pub(crate) enum OauthError {
-    /// A rule of `identity` refuses it.
     Rule(Error),
     /// The path takes these methods.
     Method(&'static str),
-    /// The body is neither a form nor JSON.
     MediaType,
-    /// The body is not JSON.
     NotJson,
-    /// The body is larger than 64 KiB.
     TooLarge,
-    /// The body did not arrive whole and in time.
     Body,
     /// A page of another origin sent it. Holds our own origin.
     CrossOrigin(String),
@@ -37,17 +31,12 @@ pub(crate) enum OauthError {
     Crowded(i64),
     /// Too many passwords are being hashed.
     Busy,
-    /// Too many streams of changes are open.
     Streams,
-    /// The hub does not answer.
     HubAway,
-    /// The hub's answer cannot be read.
     HubOdd,
     /// The hub refuses the satellite's client id or secret.
     HubRefuses,
-    /// The replica state is unavailable.
     ReplicaState(store::replica_state::StateError),
-    /// The database failed.
     Store(store::Error),
     /// A bug or a misconfiguration. Only the log names it.
     Internal(&'static str),
@@ -96,7 +85,6 @@ impl From<Problem> for OauthError {
 }
 
 impl OauthError {
-    /// The error code and its description.
     pub(crate) fn told(&self) -> (&'static str, Cow<'static, str>) {
         let request = ErrorCode::InvalidRequest.as_str();
         let later = ErrorCode::TemporarilyUnavailable.as_str();
@@ -153,7 +141,6 @@ impl OauthError {
         self.status() == StatusCode::SERVICE_UNAVAILABLE
     }
 
-    /// The JSON response.
     pub(crate) fn response(&self) -> Response<Body> {
         let (error, description) = self.told();
         let mut response = json_no_store(json!({ "error": error, "error_description": description }).to_string());

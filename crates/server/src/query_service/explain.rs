@@ -20,15 +20,12 @@ use crate::response;
 
 use super::QueryService;
 
-/// The permission to see SQL.
 pub const PERMISSION: &str = identity::account::EXPLAIN;
 
 /// Whether the database is asked for its own plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Analyze {
-    /// Runs the statement, and shows this much of the plan.
     Yes(PlanDetail),
-    /// Runs nothing.
     No,
 }
 

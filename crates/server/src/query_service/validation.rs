@@ -14,7 +14,6 @@ const INLINE_BYTES: usize = 16 * 1024;
 pub(crate) const ALWAYS_OFFLOAD: usize = usize::MAX;
 
 impl QueryService {
-    /// Runs work on input of this size for a caller.
     pub(crate) async fn validate<T>(&self, caller: CallerKey, size: usize, work: impl FnOnce() -> T) -> Result<T, Problem> {
         if size <= INLINE_BYTES {
             return Ok(work());

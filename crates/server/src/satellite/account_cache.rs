@@ -29,14 +29,11 @@ const MAX_DROPS: usize = 4_096;
 
 pub(super) type TokenDigest = [u8; 32];
 
-/// The cached state of a token.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
-    /// The account, fresh.
     Current(Arc<HubAccount>),
     /// The account, used only if the hub does not answer.
     Stale(Arc<HubAccount>),
-    /// The hub refused the token lately.
     Refused,
     /// No entry, or an expired one.
     Nothing,
@@ -105,7 +102,6 @@ impl Shard {
     }
 }
 
-/// What to drop.
 #[derive(Clone, Copy, Debug)]
 enum Dropped {
     Account(Uuid),
@@ -131,7 +127,6 @@ struct Drops {
     of_a_family: u64,
 }
 
-/// The accounts of tokens.
 #[derive(Debug)]
 pub(super) struct AccountCache {
     shards: [Mutex<Shard>; SHARDS],
@@ -151,12 +146,10 @@ impl AccountCache {
         self.shards[usize::from(digest[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The cached state of a token.
     pub(super) fn find(&self, digest: &TokenDigest, now: Timestamp) -> Found {
         self.shard(digest).entries.get(digest).map_or(Found::Nothing, |entry| entry.found(now))
     }
 
-    /// The time at which a fetch begins.
     pub(super) fn begin(&self) -> u64 {
         self.time.load(Ordering::Acquire)
     }
@@ -191,7 +184,6 @@ impl AccountCache {
         true
     }
 
-    /// Drops every token of an account.
     pub(super) fn drop_account(&self, id: Uuid) {
         self.drop_matching(Dropped::Account(id));
     }

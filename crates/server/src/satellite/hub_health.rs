@@ -8,7 +8,6 @@ use crate::problem::oauth::OauthError;
 use super::Satellite;
 use super::hub_client::{HubRequest, Lane};
 
-/// How long a check counts.
 const FRESH_SECONDS: i64 = 2;
 const MAX_BYTES: usize = 64 * 1024;
 

@@ -19,7 +19,6 @@ pub(super) const fn malformed(description: &'static str) -> OauthError {
 pub(super) struct Strings<const KEYS: usize>([Option<String>; KEYS]);
 
 impl<const KEYS: usize> Strings<KEYS> {
-    /// A string that must be there, by the place of its key.
     pub(super) fn required(&mut self, place: usize, missing: &'static str) -> Result<String, OauthError> {
         self.optional(place).ok_or(malformed(missing))
     }

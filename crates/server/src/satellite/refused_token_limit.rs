@@ -12,7 +12,6 @@ use crate::problem::oauth::OauthError;
 
 use super::hub_client::HUB_TIMEOUT;
 
-/// The kind of the counters in the replica state.
 const KIND: &str = "refused-token";
 /// The refused tokens in a window: enough for an office whose logins all expired, too few for a flood.
 const MAX_REFUSED: u64 = 300;
@@ -20,7 +19,6 @@ const WINDOW_SECONDS: u64 = 60;
 /// The concurrent requests of one client address. The others wait, so that a burst cannot pass before the first refusal counts.
 const MAX_AT_ONCE: usize = 8;
 
-/// The counters, and the requests in flight.
 #[derive(Debug)]
 pub(super) struct RefusedTokenLimit {
     shared: ReplicaState,
@@ -29,7 +27,6 @@ pub(super) struct RefusedTokenLimit {
     in_flight: Mutex<HashMap<StateKey, Arc<Semaphore>>>,
 }
 
-/// A request that may go to the hub.
 #[derive(Debug)]
 pub(super) struct Turn<'l> {
     limit: &'l RefusedTokenLimit,
@@ -61,7 +58,6 @@ impl RefusedTokenLimit {
 }
 
 impl Turn<'_> {
-    /// Counts a token that the hub refused.
     pub(super) async fn refused(&self) -> Result<(), OauthError> {
         if self.limit.shared.count(KIND, &self.client, WINDOW_SECONDS).await.is_err() {
             self.limit.own.count(KIND, &self.client, WINDOW_SECONDS).await?;

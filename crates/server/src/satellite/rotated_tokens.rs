@@ -11,7 +11,6 @@ use crate::clock;
 
 use super::Satellite;
 
-/// The kind of the entries in the replica state.
 const KIND: &str = "traded";
 /// How long a refresh waits for the replica state.
 const STORE_TIMEOUT: Duration = Duration::from_millis(250);

@@ -25,7 +25,6 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(25);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 
-/// Runs until the process ends.
 pub(super) async fn follow(satellite: Satellite) {
     let uncovered = audiences(&satellite.0.settings).1;
     if !uncovered.is_empty() {
@@ -62,13 +61,11 @@ enum FeedState {
 
 struct Subscription {
     satellite: Satellite,
-    /// The number of the last change; none until the hub has sent one.
     last: Option<i64>,
     state: FeedState,
 }
 
 impl Subscription {
-    /// Sets the state, and logs a change once.
     fn set_state(&mut self, state: FeedState, reason: &str) {
         match (self.state, state) {
             (before, after) if before == after => tracing::debug!(reason, "the change feed of the hub is still unavailable"),
@@ -80,7 +77,6 @@ impl Subscription {
         self.state = state;
     }
 
-    /// Reads the stream until it breaks; returns the reason.
     async fn read_stream(&mut self) -> Result<std::convert::Infallible, String> {
         let mut stream = self.open().await?;
         let mut parser = EventParser::default();
@@ -162,7 +158,6 @@ fn audiences(settings: &SatelliteSettings) -> (Vec<&str>, Vec<&str>) {
     (clients, others)
 }
 
-/// The next bytes of the stream.
 async fn received(stream: &mut Incoming) -> Result<Bytes, String> {
     let frame = tokio::time::timeout(SILENCE_TIMEOUT, stream.frame()).await.map_err(|_| "the hub sent nothing for 25 s".to_owned())?;
     match frame {

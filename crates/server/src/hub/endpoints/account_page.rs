@@ -95,14 +95,12 @@ async fn act(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> 
     }
 }
 
-/// Redirects and removes the session cookie.
 fn signed_out(hub: &Hub, context: &RequestContext, address: &str) -> Result<Response<Body>, OauthError> {
     let mut response = redirect(Redirection::SeeOther, address)?;
     Cookies::cleared(hub, context)?.set(&mut response);
     Ok(response)
 }
 
-/// Ends one session of the account.
 async fn end_one(
     hub: &Hub,
     context: &RequestContext,

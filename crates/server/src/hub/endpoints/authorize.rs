@@ -58,7 +58,6 @@ async fn answered(hub: &Hub, request: Request) -> Result<Response<Body>, OauthEr
     }
 }
 
-/// The URL to redirect the browser to.
 async fn redirect_url(hub: &Hub, context: &RequestContext, asked: AuthorizationRequest) -> Result<String, OauthError> {
     let AuthorizationRequest { client: found, checked } = asked;
     let request = match checked {
@@ -76,11 +75,8 @@ async fn redirect_url(hub: &Hub, context: &RequestContext, asked: AuthorizationR
     }
 }
 
-/// An authorization request.
 struct AuthorizationRequest {
-    /// The client, if the hub knows it.
     client: Option<Client>,
-    /// The checked request.
     checked: Result<authorize::Request, Error>,
 }
 

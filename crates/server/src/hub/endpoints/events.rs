@@ -68,7 +68,6 @@ fn audiences(text: Option<&str>) -> Result<Vec<ClientId>, OauthError> {
     }
 }
 
-/// A stream to one client.
 struct Stream {
     hub: Hub,
     /// The client, and the others that it named.
@@ -76,7 +75,6 @@ struct Stream {
     /// The number of the last change that was read.
     position: i64,
     pending: VecDeque<Bytes>,
-    /// When the next keepalive is due.
     keepalive_at: Instant,
     newest: watch::Receiver<i64>,
     retired: watch::Receiver<bool>,
@@ -142,7 +140,6 @@ impl Stream {
         }
     }
 
-    /// Reads the changes after the position.
     async fn advance(&mut self) -> Result<(), store::Error> {
         let hub = self.hub.clone();
         let changes = hub.feed().after(hub.records(), self.position).await?;

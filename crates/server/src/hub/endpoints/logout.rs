@@ -69,11 +69,8 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, OauthErro
     }
 }
 
-/// The parameters of a logout.
 struct LogoutRequest {
-    /// The session of the hint.
     session: Option<Uuid>,
-    /// The URL to redirect to.
     return_url: Option<String>,
 }
 
@@ -109,7 +106,6 @@ impl LogoutRequest {
         Ok(response)
     }
 
-    /// The response after the end.
     fn response(self, context: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
         match self.return_url {
             Some(address) => Ok(redirect(redirection, &address)?),

@@ -34,13 +34,11 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Parts) -> Result<Res
     Ok(hub.0.metadata.answer(&request.headers))
 }
 
-/// The public keys.
 pub(super) async fn key_set(State(hub): State<Hub>, request: Parts) -> Result<Response<Body>, Problem> {
     hub.caller(&request.headers, &request.extensions).await?;
     Ok(hub.keys().current().document().answer(&request.headers))
 }
 
-/// The metadata document of an issuer.
 pub(in crate::hub) fn document(issuer: &str) -> StaticDocument {
     let at = |path: &str| format!("{issuer}{path}");
     let methods = json!(["client_secret_basic", "client_secret_post"]);

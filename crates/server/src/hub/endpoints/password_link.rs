@@ -72,7 +72,6 @@ async fn renewed(hub: &Hub, context: &RequestContext, body: &Parameters) -> Resu
     Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in"))?)
 }
 
-/// The link, and the account whose password it sets.
 async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Account), OauthError> {
     let token = parameters.get("link").and_then(LinkToken::parse).ok_or(DEAD)?;
     let row = store::hub_records::password_links::load(hub.records(), &token.digest()).await?;

@@ -78,7 +78,6 @@ async fn proven(hub: &Hub, context: &RequestContext, name: &str, password: &str)
     Err(WRONG.into())
 }
 
-/// The name of the client that the return path is for.
 async fn app_of(hub: &Hub, continuation: &HubReturnPath) -> Result<Option<String>, store::Error> {
     let Some(query) = continuation.as_str().strip_prefix("/authorize?") else { return Ok(None) };
     let pairs = form::pairs(query).unwrap_or_default();

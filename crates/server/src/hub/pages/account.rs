@@ -17,37 +17,29 @@ pub(in crate::hub) struct AccountPage<'a> {
     pub(in crate::hub) email: Option<&'a str>,
     /// The session of this browser, then the others, the one used last first.
     pub(in crate::hub) sessions: Vec<SessionRow>,
-    /// The number of sessions that are not listed.
     pub(in crate::hub) more: i64,
     pub(in crate::hub) notice: Option<Notice>,
-    /// Why the password was not changed.
     pub(in crate::hub) refusal: Option<&'a PasswordRefusal>,
 }
 
-/// A session in the list.
 #[derive(Debug)]
 pub(in crate::hub) struct SessionRow {
     pub(in crate::hub) id: Uuid,
-    /// Whether it is the session of this browser.
     pub(in crate::hub) is_current: bool,
     pub(in crate::hub) device: String,
     /// As RFC 3339.
     pub(in crate::hub) signed_in_at: String,
     /// Such as "5 minutes ago".
     pub(in crate::hub) last_used: String,
-    /// The client address that signed in.
     pub(in crate::hub) client_address: Option<String>,
 }
 
-/// Why a password was not changed.
 #[derive(Debug)]
 pub(in crate::hub) struct PasswordRefusal {
     pub(in crate::hub) fault: OauthError,
-    /// The input that the person must correct.
     pub(in crate::hub) input: PasswordInput,
 }
 
-/// An input of the form that changes a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::hub) enum PasswordInput {
     Current,

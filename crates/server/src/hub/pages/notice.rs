@@ -9,7 +9,6 @@ pub(in crate::hub) enum Notice {
     SignedOutEverywhere,
     /// Nothing was done: another account has signed in in this browser since the page was shown.
     AnotherAccount,
-    /// Nothing was done: the session had ended.
     Over,
 }
 

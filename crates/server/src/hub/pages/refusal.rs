@@ -53,14 +53,12 @@ fn page(fault: &OauthError, text: HubRefusalText<'_>) -> Response<Body> {
     response
 }
 
-/// For which reader the description of a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DetailReader {
     Person,
     Developer,
 }
 
-/// The text for the person.
 #[derive(Debug)]
 struct HubRefusalText<'a> {
     heading: &'static str,
@@ -69,15 +67,11 @@ struct HubRefusalText<'a> {
     reader: DetailReader,
 }
 
-/// What the person can do.
 #[derive(Debug)]
 enum Hint<'a> {
     BackToApp,
-    /// Open the hub by its own URL.
     OwnUrl(&'a str),
-    /// Open this URL again.
     TryAgain(&'a str),
-    /// Ask for a new one-time link.
     NewLink,
 }
 

@@ -16,7 +16,6 @@ use crate::random;
 use crate::response::{Redirection, redirect};
 use crate::satellite::{Satellite, hub_health};
 
-/// The kind of a login in the replica state.
 pub(super) const KIND: &str = "login";
 /// The logins of one client address in a minute: enough for an office behind one address, too few for a flood.
 const MAX_LOGINS: u64 = 600;
