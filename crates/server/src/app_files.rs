@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_FRAME_OPTIONS};
-use axum::http::{HeaderValue, Method, Response};
+use axum::http::{HeaderValue, Method};
+use axum::response::Response;
 use percent_encoding::percent_decode_str;
 
 use crate::boot_error::BootError;
@@ -57,7 +57,7 @@ impl AppFiles {
     }
 
     /// The file at a path; the index for a path without a file extension.
-    pub(crate) fn answer(&self, request: &Request) -> Response<Body> {
+    pub(crate) fn answer(&self, request: &Request) -> Response {
         let Some(file) = self.find(request.uri().path()) else { return NO_SUCH_PATH.response() };
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Problem::MethodNotAllowed("GET, HEAD").response();

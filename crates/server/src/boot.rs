@@ -9,7 +9,7 @@ use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use store::check::Report;
-use store::hub_records::Records;
+use store::hub_records::{Records, accounts, clients, rights};
 use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
@@ -106,8 +106,8 @@ async fn start_hub(
         tracing::info!(step, "migrated the tables of the hub");
     }
     let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
-    store::hub_records::rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
-    if store::hub_records::accounts::count(&records).await.map_err(unusable)? == 0 {
+    rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
+    if accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );
@@ -122,11 +122,8 @@ async fn start_hub(
 
 /// Logs how to allow a client to change records over HTTP, if none may yet.
 async fn log_administration_hint(records: &Records) -> Result<(), store::Error> {
-    let clients = store::hub_records::clients::list(records).await?;
-    if !clients.is_empty()
-        && !clients.iter().any(|client| client.administers)
-        && store::hub_records::accounts::active_administrators(records).await? > 0
-    {
+    let clients = clients::list(records).await?;
+    if !clients.is_empty() && !clients.iter().any(|client| client.administers) && accounts::active_administrators(records).await? > 0 {
         tracing::info!(
             "no client of this hub may change its records over HTTP; to let one: peristyle client update --id CLIENT --administers true"
         );
@@ -228,7 +225,7 @@ pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, 
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
-    store::hub_records::rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
+    rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
     Ok(records)
 }
 

@@ -145,7 +145,7 @@ impl Accepted {
         S::Future: Send,
     {
         let Accepted { place, peer, mut leave } = self;
-        let (kind, activity) = (place.kind(), place.activity().clone());
+        let (kind, activity) = (place.kind, place.activity.clone());
         // Responses are written whole, so Nagle's algorithm would only cost time.
         _ = stream.set_nodelay(true);
         let stream = Connection::new(stream, write_timeout, activity.clone());

@@ -3,9 +3,9 @@
 mod answer;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{FromRef, Request, State};
-use axum::http::{Method, Response};
+use axum::http::Method;
+use axum::response::Response;
 use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::catalog::ResourceId;
@@ -36,7 +36,7 @@ async fn respond(
     State(authenticator): State<Authenticator>,
     State(queries): State<QueryService>,
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Result<Response, Problem> {
     let path = request.uri().path().to_owned();
     let path = ResourcePath::parse(&path).ok_or(NO_SUCH_PATH)?;
     let decoded = |segment| percent_decode_str(segment).decode_utf8().map_err(|_| NO_SUCH_PATH);
@@ -91,7 +91,7 @@ impl Requested {
         (authenticator, queries): (&Authenticator, &QueryService),
         resource: ResourceId,
         request: Request,
-    ) -> Result<Response<Body>, Problem> {
+    ) -> Result<Response, Problem> {
         let change = match &self {
             Requested::Change(target, end, _) => {
                 Some(operations::find(queries.catalog.resource(resource), end, *target).ok_or(NO_SUCH_PATH)?)
@@ -125,7 +125,7 @@ async fn changed(
     operation: &'static operations::Operation,
     id: &str,
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Result<Response, Problem> {
     let hub = authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
     let (head, body) = request.into_parts();
     let address = hub.address(&head.headers, &head.extensions);
@@ -145,7 +145,7 @@ async fn rows(
     operation: Operation,
     id: Option<String>,
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Result<Response, Problem> {
     if id.is_some() && !entrance.can_find_by_id() {
         return Err(Problem::NotFound("this resource has no key to find a row by"));
     }

@@ -8,7 +8,6 @@ pub(crate) mod endpoints;
 mod event_stream;
 mod hub_account;
 mod hub_client;
-mod hub_health;
 mod hub_keys;
 mod json_request;
 mod refused_token_limit;
@@ -26,14 +25,13 @@ use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
 use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
-use store::replica_state::{Invalidation, ReplicaState};
-use uuid::Uuid;
+use store::replica_state::ReplicaState;
 
 use crate::boot_error::BootError;
 use crate::budget::{Budgets, CallerKey};
 use crate::caller::Caller;
 use crate::clock;
-use crate::config::{Binding, Config, SatelliteSettings};
+use crate::config::{Config, SatelliteSettings};
 use crate::http::bearer_token::{self, refused};
 use crate::http::client_address::{ClientAddress, Proxies};
 use crate::problem::Problem;
@@ -43,7 +41,6 @@ pub(crate) use hub_account::HubAccount;
 use account_cache::{AccountCache, Found, TokenDigest};
 use hub_account::Lookup;
 use hub_client::{HUB_TIMEOUT, HubClient};
-use hub_health::HubHealth;
 use hub_keys::{HubKeys, NoKey};
 use refused_token_limit::RefusedTokenLimit;
 use single_flight::SingleFlight;
@@ -73,7 +70,8 @@ struct Inner {
     /// When a lookup last failed, in seconds.
     failed_at: AtomicI64,
     budgets: Budgets,
-    hub_health: HubHealth,
+    /// When the hub last answered `/health`, in seconds.
+    healthy_at: AtomicI64,
 }
 
 impl Satellite {
@@ -101,7 +99,7 @@ impl Satellite {
             refused_token_limit: RefusedTokenLimit::new(shared.clone()),
             shared,
             failed_at: AtomicI64::new(i64::MIN),
-            hub_health: HubHealth::default(),
+            healthy_at: AtomicI64::new(i64::MIN),
             settings,
             budgets,
         }));
@@ -127,31 +125,13 @@ impl Satellite {
     async fn follow_invalidations(self) {
         let mut invalidations = self.0.shared.subscribe();
         loop {
-            match invalidations.next().await {
-                Invalidation::Account(id) => self.drop_account(id),
-                Invalidation::Family(id) => self.drop_family(id),
-                Invalidation::Everything => self.mark_all_stale(),
-            }
+            self.0.account_cache.invalidate(invalidations.next().await);
         }
     }
 
     /// Whether tokens can be verified: the keys of the hub are known.
     pub fn is_ready(&self) -> bool {
         self.0.keys.are_known()
-    }
-
-    /// Drops the cached tokens of an account. Its next request asks the hub.
-    pub fn drop_account(&self, id: Uuid) {
-        self.0.account_cache.drop_account(id);
-    }
-
-    pub fn drop_family(&self, id: Uuid) {
-        self.0.account_cache.drop_family(id);
-    }
-
-    /// Makes every cached account stale, since an account change may have been missed. If the hub does not answer, stale accounts are used.
-    pub fn mark_all_stale(&self) {
-        self.0.account_cache.mark_all_stale();
     }
 
     pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
@@ -239,10 +219,6 @@ impl Satellite {
     /// The origin of the app: that of the redirect URI.
     pub(crate) fn app_origin(&self) -> String {
         self.0.settings.redirect.origin().to_owned()
-    }
-
-    fn is_bound(&self) -> bool {
-        self.0.settings.binding == Binding::On
     }
 }
 

@@ -76,8 +76,8 @@ impl Activity {
 pub(crate) struct Place {
     connections: Connections,
     id: u64,
-    kind: PlaceKind,
-    activity: Arc<Activity>,
+    pub(crate) kind: PlaceKind,
+    pub(crate) activity: Arc<Activity>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,16 +85,6 @@ pub(crate) enum PlaceKind {
     Regular,
     /// `/health`, `/ready`, and to hear that there is no room.
     Overflow,
-}
-
-impl Place {
-    pub(crate) fn kind(&self) -> PlaceKind {
-        self.kind
-    }
-
-    pub(crate) fn activity(&self) -> &Arc<Activity> {
-        &self.activity
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,10 +224,10 @@ mod tests {
         age(&first);
         age(&other);
         let third = admit(&connections, 1);
-        assert_eq!(third.kind(), PlaceKind::Regular);
+        assert_eq!(third.kind, PlaceKind::Regular);
         assert!(first.activity.closed().now_or_never().is_some(), "the oldest of this address is closed");
         assert!(other.activity.closed().now_or_never().is_none());
-        assert_eq!(admit(&connections, 1).kind(), PlaceKind::Overflow, "the others made progress a moment ago");
+        assert_eq!(admit(&connections, 1).kind, PlaceKind::Overflow, "the others made progress a moment ago");
         drop((first, second, third, other));
         assert_eq!(connections.figures().used, 0);
         assert!(connections.lock().addresses.is_empty());
@@ -250,9 +240,9 @@ mod tests {
         let busy = admit(&connections, 1);
         busy.activity.begin_work();
         age(&busy);
-        assert_eq!(admit(&connections, 1).kind(), PlaceKind::Overflow);
+        assert_eq!(admit(&connections, 1).kind, PlaceKind::Overflow);
         busy.activity.end_work();
-        assert_eq!(admit(&connections, 1).kind(), PlaceKind::Regular);
+        assert_eq!(admit(&connections, 1).kind, PlaceKind::Regular);
     }
 
     #[test]
@@ -262,7 +252,7 @@ mod tests {
         let crowd: Vec<Place> = (0..3).map(|_| admit(&connections, 1)).collect();
         let lone = admit(&connections, 2);
         crowd.iter().chain([&lone]).for_each(age);
-        assert_eq!(admit(&connections, 3).kind(), PlaceKind::Regular);
+        assert_eq!(admit(&connections, 3).kind, PlaceKind::Regular);
         assert!(lone.activity.closed().now_or_never().is_none());
         assert_eq!(crowd.iter().filter(|place| place.activity.closed().now_or_never().is_some()).count(), 1);
     }
@@ -272,9 +262,9 @@ mod tests {
         // attack 54
         let connections = old_table(3, 1);
         let proxied: Vec<Place> = (0..3).filter_map(|_| connections.admit(address(1), AddressLimit::Off)).collect();
-        assert!(proxied.iter().all(|place| place.kind() == PlaceKind::Regular));
+        assert!(proxied.iter().all(|place| place.kind == PlaceKind::Regular));
         let overflow: Vec<_> = (0..=MAX_OVERFLOW).map(|_| connections.admit(address(2), AddressLimit::On)).collect();
-        assert_eq!(overflow.iter().flatten().filter(|place| place.kind() == PlaceKind::Overflow).count(), MAX_OVERFLOW);
+        assert_eq!(overflow.iter().flatten().filter(|place| place.kind == PlaceKind::Overflow).count(), MAX_OVERFLOW);
         assert!(overflow.last().is_some_and(Option::is_none));
         drop(overflow);
         assert_eq!(connections.lock().overflow, 0);

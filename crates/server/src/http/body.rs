@@ -1,14 +1,11 @@
 //! Reads request bodies, bounded in size and time, and lets response bodies hold memory and slots until they are sent.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http_body_util::BodyExt;
-use hyper::body::{Frame, SizeHint};
 
 use crate::budget::{FREE_BODY_BYTES, Overloaded, Reservation};
 use crate::http::accept;
@@ -82,29 +79,10 @@ pub(crate) fn is_media_type(headers: &HeaderMap, accepted: impl Fn(&str) -> bool
     !value.contains(',') && accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
 }
 
-/// A body that holds memory or slots until it is sent.
-pub(crate) fn holding(body: Body, held: impl Send + Unpin + 'static) -> Body {
-    Body::new(Holding { body, _held: held })
-}
-
-struct Holding<T> {
-    body: Body,
-    _held: T,
-}
-
-impl<T: Unpin> HttpBody for Holding<T> {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+/// A body that holds memory or slots until it is sent: the closure owns them as long as the body lives.
+pub(crate) fn holding(body: Body, held: impl Send + 'static) -> Body {
+    Body::new(body.map_err(move |error| {
+        let _ = &held;
+        error
+    }))
 }

@@ -9,8 +9,6 @@ use identity::timestamp::Timestamp;
 use store::hub_records::Records;
 use store::hub_records::audit_log::{self, AuditContext};
 
-use super::form_request::RequestContext;
-
 const WINDOW_SECONDS: i64 = 60;
 /// The rows of one refusal from one client address in that time.
 const MAX_ROWS: u64 = 100;
@@ -80,12 +78,8 @@ impl RefusalLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
-        self.note_at(records, event, context.occasion()).await
-    }
-
-    /// The same with the time and the client address.
-    pub(super) async fn note_at(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
+    /// Records a refusal: always in the process log, in the audit log unless it is a repeat.
+    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
         let is_row = self.recent().is_row(event, occasion.address.unwrap_or_default(), occasion.now);
         if is_row {
             return audit_log::append(records, event, occasion).await;

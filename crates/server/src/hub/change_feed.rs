@@ -77,11 +77,13 @@ impl Recent {
 #[derive(Debug)]
 pub(super) struct ChangeFeed {
     recent: Mutex<Recent>,
-    newest: watch::Sender<i64>,
+    /// The largest known number of a change.
+    pub(super) newest: watch::Sender<i64>,
     streams: watch::Sender<HashMap<ClientId, usize>>,
     /// By signing key too, since a retired key is no longer published.
     signed: Mutex<LruCache<(i64, ClientId, KeyId), Bytes>>,
-    retired: watch::Sender<bool>,
+    /// Becomes true when the process is about to stop, which ends all streams.
+    pub(super) retired: watch::Sender<bool>,
 }
 
 impl ChangeFeed {
@@ -99,24 +101,10 @@ impl ChangeFeed {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The largest known number.
-    pub(super) fn newest(&self) -> watch::Receiver<i64> {
-        self.newest.subscribe()
-    }
-
-    /// Becomes true when the process is about to stop.
-    pub(super) fn retired(&self) -> watch::Receiver<bool> {
-        self.retired.subscribe()
-    }
-
-    pub(super) fn retire(&self) {
-        self.retired.send_replace(true);
-    }
-
     /// A slot for one more stream, unless there are too many.
     pub(super) fn enter(hub: &Hub, client: &ClientId) -> Option<StreamSlot> {
         let mut entered = false;
-        hub.feed().streams.send_if_modified(|streams| {
+        hub.0.feed.streams.send_if_modified(|streams| {
             let of_client = streams.get(client).copied().unwrap_or_default();
             entered = of_client < MAX_OF_CLIENT && streams.values().sum::<usize>() < MAX_STREAMS;
             if entered {
@@ -138,7 +126,7 @@ impl ChangeFeed {
 
     /// The event of a change for a client, the same in every stream of the client.
     pub(super) fn text(&self, hub: &Hub, event: &AccountChange, client: &ClientId) -> Option<Bytes> {
-        let keys = hub.keys().current();
+        let keys = hub.0.keys.current();
         let key = (event.sequence, client.clone(), keys.signing().clone());
         if let Some(text) = self.signed.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Some(text.clone());
@@ -159,7 +147,7 @@ pub(super) struct StreamSlot {
 
 impl Drop for StreamSlot {
     fn drop(&mut self) {
-        self.hub.feed().streams.send_modify(|streams| {
+        self.hub.0.feed.streams.send_modify(|streams| {
             if let Some(count) = streams.get_mut(&self.client) {
                 *count -= 1;
             }
@@ -191,7 +179,7 @@ async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Er
 
 /// Polls for changes while there are streams, until the process ends.
 pub(crate) async fn follow(hub: Hub) {
-    let feed = hub.feed();
+    let feed = &hub.0.feed;
     let mut streams = feed.streams.subscribe();
     let mut failed = false;
     loop {

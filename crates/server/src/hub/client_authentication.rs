@@ -6,7 +6,8 @@ use identity::error::ErrorCode;
 use identity::parameters::Parameters;
 use identity::throttle::ThrottleDecision;
 use identity::token_request::Credentials;
-use store::hub_records::throttle::ThrottleKeys;
+use store::hub_records::clients;
+use store::hub_records::throttle::{self, ThrottleKeys};
 
 use crate::clock;
 use crate::problem::oauth::OauthError;
@@ -23,7 +24,7 @@ pub(super) struct UnverifiedClient {
 impl UnverifiedClient {
     pub(super) async fn read(hub: &Hub, context: &RequestContext, body: &Parameters) -> Result<Self, OauthError> {
         let credentials = read(hub, context, body).await?;
-        let found = store::hub_records::clients::by_id(hub.records(), credentials.id()).await?;
+        let found = clients::by_id(hub.records(), credentials.id()).await?;
         Ok(UnverifiedClient { found, credentials })
     }
 
@@ -60,7 +61,7 @@ pub(super) async fn authenticate<'c>(
     let event = AuditEvent::ClientRefused { client: client.map(|client| client.id.clone()) };
     hub.note_refusal(&event, context).await?;
     let watch = ThrottleKeys::client(credentials.id(), &context.address);
-    match store::hub_records::throttle::client_failed(hub.records(), &watch, clock::now()).await? {
+    match throttle::client_failed(hub.records(), &watch, clock::now()).await? {
         ThrottleDecision::Try => Err(error.into()),
         ThrottleDecision::Wait(seconds) => Err(OauthError::Throttled(seconds)),
     }

@@ -19,7 +19,7 @@ pub(crate) use crate::http::request_context::{RequestContext, wants_page};
 pub(crate) type Pairs = Vec<(String, String)>;
 
 pub(crate) fn bare(hub: &Hub, request: Request) -> RequestContext {
-    RequestContext::of(hub.proxies(), request.into_parts().0)
+    RequestContext::of(&hub.0.proxies, request.into_parts().0)
 }
 
 pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(RequestContext, Parameters), OauthError> {
@@ -32,7 +32,7 @@ pub(crate) async fn posted_pairs(hub: &Hub, request: Request) -> Result<(Request
         return Err(OauthError::Method("POST"));
     }
     let (head, content) = request.into_parts();
-    let context = RequestContext::of(hub.proxies(), head);
+    let context = RequestContext::of(&hub.0.proxies, head);
     let bytes = body::bytes(content, MAX_SIGN_IN_BYTES).await?;
     let kinds = context.values(&CONTENT_TYPE);
     let kind = kinds.first().map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());

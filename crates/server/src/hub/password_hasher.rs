@@ -14,16 +14,10 @@ use crate::random;
 /// The jobs that may wait for each core. A longer queue would answer too late.
 const MAX_WAITING_PER_CORE: usize = 64;
 
-/// The threads and their bounded queue. Cheap to clone.
-#[derive(Clone, Debug)]
+/// The threads and their bounded queue. A thread takes the next job in the same memory, and ends when none waits. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct PasswordHasher {
     admitted: Arc<Semaphore>,
-    hash_queue: HashQueue,
-}
-
-/// The jobs and their threads. A thread takes the next job in the same memory, and ends when none waits.
-#[derive(Clone)]
-struct HashQueue {
     queue: Arc<Mutex<Queue>>,
     cores: usize,
 }
@@ -48,13 +42,19 @@ enum Size {
     Large,
 }
 
-impl std::fmt::Debug for HashQueue {
+impl std::fmt::Debug for PasswordHasher {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("HashQueue").field("cores", &self.cores).finish_non_exhaustive()
+        out.debug_struct("PasswordHasher").field("cores", &self.cores).finish_non_exhaustive()
     }
 }
 
-impl HashQueue {
+impl PasswordHasher {
+    pub(crate) fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let admitted = Arc::new(Semaphore::new(cores * (MAX_WAITING_PER_CORE + 1)));
+        PasswordHasher { admitted, queue: Arc::default(), cores }
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -62,8 +62,8 @@ impl HashQueue {
     fn put(&self, job: Job) -> std::io::Result<()> {
         let mut queue = self.queue();
         if queue.threads < self.cores {
-            let hash_queue = self.clone();
-            match std::thread::Builder::new().name("hasher".to_owned()).spawn(move || hash_queue.work()) {
+            let hasher = self.clone();
+            match std::thread::Builder::new().name("hasher".to_owned()).spawn(move || hasher.work()) {
                 Ok(_) => queue.threads += 1,
                 // A running thread will take it.
                 Err(_) if queue.threads > 0 => {}
@@ -100,31 +100,23 @@ impl HashQueue {
         }
         job
     }
-}
-
-impl PasswordHasher {
-    pub(crate) fn new() -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let admitted = Arc::new(Semaphore::new(cores * (MAX_WAITING_PER_CORE + 1)));
-        PasswordHasher { admitted, hash_queue: HashQueue { queue: Arc::default(), cores } }
-    }
 
     pub(super) fn queue_lengths(&self) -> (usize, usize) {
-        let queue = self.hash_queue.queue();
+        let queue = self.queue();
         (queue.waiting.len(), queue.threads)
     }
 
     /// A place in the queue, unless it is full. It is taken before an attempt is counted, since a full queue is no failed attempt.
     pub(crate) fn admit(&self) -> Result<QueuePlace, OauthError> {
         let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| OauthError::Busy)?;
-        Ok(QueuePlace { admitted, hash_queue: self.hash_queue.clone() })
+        Ok(QueuePlace { admitted, hasher: self.clone() })
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct QueuePlace {
     admitted: OwnedSemaphorePermit,
-    hash_queue: HashQueue,
+    hasher: PasswordHasher,
 }
 
 impl QueuePlace {
@@ -142,7 +134,7 @@ impl QueuePlace {
     }
 
     async fn work<T: Send + 'static>(self, size: Size, work: impl FnOnce(&mut Workspace) -> T + Send + 'static) -> Result<T, OauthError> {
-        let QueuePlace { admitted, hash_queue } = self;
+        let QueuePlace { admitted, hasher } = self;
         let (sender, result) = oneshot::channel();
         let job = move |workspace: &mut Workspace| {
             let outcome = work(workspace);
@@ -150,7 +142,7 @@ impl QueuePlace {
             drop(admitted);
             _ = sender.send(outcome);
         };
-        hash_queue.put(Job { size, work: Box::new(job) }).map_err(|_| OauthError::Busy)?;
+        hasher.put(Job { size, work: Box::new(job) }).map_err(|_| OauthError::Busy)?;
         result.await.map_err(|_| OauthError::Internal("hashing a password panicked"))
     }
 }
@@ -171,7 +163,7 @@ mod tests {
     #[tokio::test]
     async fn a_job_that_panics_stops_no_other() {
         // attack 33
-        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(3)), hash_queue: HashQueue { queue: Arc::default(), cores: 1 } };
+        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(3)), queue: Arc::default(), cores: 1 };
         let tickets: Vec<QueuePlace> = (0..3).map(|_| hasher.admit().unwrap()).collect();
         assert!(hasher.admit().is_err(), "the queue is bounded");
         let mut answers = Vec::new();
@@ -184,7 +176,7 @@ mod tests {
         }
         assert_eq!(results, [Some(0), None, Some(2)]);
         // Wait until the last thread counts as ended.
-        while hasher.hash_queue.queue().threads > 0 {
+        while hasher.queue().threads > 0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(hasher.admit().unwrap().work(Size::Usual, |_| 7).await.ok(), Some(7));
@@ -193,7 +185,7 @@ mod tests {
     #[tokio::test]
     async fn one_large_job_runs_at_a_time_and_others_pass() {
         // attack 33
-        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(4)), hash_queue: HashQueue { queue: Arc::default(), cores: 2 } };
+        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(4)), queue: Arc::default(), cores: 2 };
         let ticket = || hasher.admit().unwrap();
         let at_work = Arc::new(AtomicUsize::new(0));
         let (passed, wait) = std::sync::mpsc::channel();

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, Response};
 use identity::account::Account;
 use identity::session::{LiveSession, SESSION_SECONDS, Session};
 use identity::token::HubSessionClaims;
-use store::hub_records::sessions::{PreviousSession, SignIn, SignInProof};
+use store::hub_records::sessions::{self, PreviousSession, SignIn, SignInProof};
 use uuid::Uuid;
 
 use crate::clock;
@@ -36,7 +36,7 @@ pub(super) async fn every_live(hub: &Hub, context: &RequestContext) -> Result<Ve
     for text in context.cookies(cookie_name(hub, context)) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
         let now = clock::now();
-        let Some((row, account)) = store::hub_records::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
+        let Some((row, account)) = sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
         if let Some(session) = LiveSession::of(&cookie, Some(&row), Some(&account), now) {
             all.push((session, account));
         }
@@ -68,10 +68,10 @@ pub(super) async fn begin(
     };
     let device = context.user_agent();
     let arrival = SignIn { session: &session, by, before, device: device.as_deref() };
-    if !store::hub_records::sessions::begin(hub.records(), &arrival, context.occasion()).await? {
+    if !sessions::begin(hub.records(), &arrival, context.occasion()).await? {
         return Ok(None);
     }
-    Cookies::of(hub, context, &hub.keys().sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)
+    Cookies::of(hub, context, &hub.0.keys.sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
 /// The cookies that set or remove a session.

@@ -8,8 +8,8 @@ use identity::client::ClientId;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyId, KeySet, PrivateKey};
 use identity::token::{AccountChange, Claims, sign};
-use store::hub_records::Records;
-use store::hub_records::audit_log::AuditContext;
+use store::hub_records::audit_log::{self, AuditContext};
+use store::hub_records::{Records, signing_keys};
 
 use crate::boot_error::{BootError, unusable};
 use crate::clock;
@@ -60,18 +60,15 @@ const UNPUBLISHED: &str = "the signing key of this process is no longer publishe
 #[derive(Debug)]
 pub(super) struct CurrentKeys {
     signing: Arc<PrivateKey>,
-    set: KeySet,
-    document: StaticDocument,
+    /// The published keys, and the same as JSON.
+    pub(super) set: KeySet,
+    pub(super) document: StaticDocument,
 }
 
 impl CurrentKeys {
     /// Whether the signing key is published. A retired key still is for a day.
     fn is_published(&self) -> bool {
         self.set.find(self.signing()).is_some()
-    }
-
-    pub(super) fn set(&self) -> &KeySet {
-        &self.set
     }
 
     pub(super) fn signing(&self) -> &KeyId {
@@ -81,10 +78,6 @@ impl CurrentKeys {
     pub(super) fn sign_event(&self, event: &AccountChange, issuer: &str, audience: &ClientId) -> Option<String> {
         let signed = event.sign(issuer, audience, clock::now(), &self.signing);
         signed.inspect_err(|error| tracing::error!(%error, "could not sign an account change")).ok()
-    }
-
-    pub(super) fn document(&self) -> &StaticDocument {
-        &self.document
     }
 }
 
@@ -107,7 +100,7 @@ impl SigningKeys {
     /// Reloads the keys: another replica may have announced, promoted or dropped one. Returns what is wrong with them. If no file holds the
     /// signing key, the previous one signs on; the other keys are published all the same.
     pub(super) async fn refresh(&self, records: &Records) -> Result<Option<String>, store::Error> {
-        let Some(ring) = store::hub_records::signing_keys::load(records).await? else { return Ok(None) };
+        let Some(ring) = signing_keys::load(records).await? else { return Ok(None) };
         let before = self.current().signing.clone();
         let (signing, problem) = match private_key(&self.files, Some(&before), &ring) {
             Ok(signing) => (signing, None),
@@ -141,8 +134,8 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
     let own = files.first.public();
     let now = clock::now();
     // Replicas that start together register one after the other.
-    store::hub_records::signing_keys::lock(&mut transaction).await?;
-    let ring = match store::hub_records::signing_keys::load(&mut transaction).await? {
+    signing_keys::lock(&mut transaction).await?;
+    let ring = match signing_keys::load(&mut transaction).await? {
         None => KeyRing::begin(own.clone(), now),
         Some(ring) => {
             if files.find(ring.signing().id()).is_some() || ring.knows(own.id()) {
@@ -152,7 +145,7 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
                 Ok(ring) => {
                     tracing::warn!(key = %own.id(), "the key file holds a new key: it signs from now on, and the previous one is retired");
                     let event = AuditEvent::KeyRotated { key: own.id().as_str().to_owned(), state: "signing" };
-                    store::hub_records::audit_log::append(&mut transaction, &event, AuditContext { now, address: None }).await?;
+                    audit_log::append(&mut transaction, &event, AuditContext { now, address: None }).await?;
                     ring
                 }
                 Err(fault) => {
@@ -162,7 +155,7 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
             }
         }
     };
-    store::hub_records::signing_keys::save(&mut transaction, &ring).await?;
+    signing_keys::save(&mut transaction, &ring).await?;
     transaction.commit().await?;
     Ok(ring)
 }

@@ -1,9 +1,9 @@
 //! Refusals of GraphQL: its own codes, and the status of a request that is refused as a whole.
 
-use axum::body::Body;
-use axum::http::{Response, StatusCode};
+use axum::http::StatusCode;
+use axum::response::Response;
 
-use super::{Problem, ProblemParts};
+use super::{Problem, ProblemHead};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -30,8 +30,8 @@ pub(crate) enum MediaType {
 }
 
 impl Refusal {
-    pub(super) fn parts(self, detail: &str) -> ProblemParts {
-        let (status, code, title) = match self {
+    pub(super) fn head(self) -> ProblemHead {
+        match self {
             Refusal::Request => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Not a GraphQL request"),
             Refusal::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "No such media type"),
             Refusal::Parse => (StatusCode::BAD_REQUEST, "GRAPHQL_PARSE_FAILED", "The document cannot be read"),
@@ -42,15 +42,14 @@ impl Refusal {
             Refusal::Input => (StatusCode::BAD_REQUEST, "BAD_USER_INPUT", "A value does not fit its type"),
             Refusal::Answer => (StatusCode::BAD_REQUEST, "ANSWER_TOO_LARGE", "The answer is too large"),
             Refusal::Total => (StatusCode::BAD_REQUEST, "TOTAL_TOO_LARGE", "The total is too large"),
-        };
-        ProblemParts { status, code, title, detail: detail.to_owned() }
+        }
     }
 }
 
 impl Problem {
     /// Sets the status and the headers of a refused GraphQL request.
-    pub(crate) fn apply_to_graphql(&self, media_type: MediaType, response: &mut Response<Body>) {
-        let status = self.parts().status;
+    pub(crate) fn apply_to_graphql(&self, media_type: MediaType, response: &mut Response) {
+        let (status, ..) = self.head();
         let of_the_document = matches!(
             self,
             Problem::Graphql(

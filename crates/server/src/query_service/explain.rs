@@ -1,8 +1,7 @@
 //! `explain`: the SQL of a statement, and the plan of the database, over HTTP and on the command line.
 
-use axum::body::Body;
 use axum::extract::Request;
-use axum::http::Response;
+use axum::response::Response;
 use query::merge::merged;
 use query::parse;
 use query::plan::{self, Operation};
@@ -34,7 +33,7 @@ pub(crate) async fn answer(
     queries: &QueryService,
     (caller, entrance): (&Caller, ReadAccess<'_, '_>),
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Result<Response, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     let (head, body) = request.into_parts();
     let mut reservation = queries.budgets.bodies.reserve(caller.key());

@@ -8,6 +8,7 @@ use identity::freshness::{self, ACCOUNT_SECONDS, Freshness};
 use identity::timestamp::Timestamp;
 use identity::token::BearerClaims;
 use lru::LruCache;
+use store::replica_state::Invalidation;
 use uuid::Uuid;
 
 use crate::clock;
@@ -87,32 +88,11 @@ impl Shard {
         }
     }
 
-    fn remove(&mut self, digest: &TokenDigest) {
-        if let Some(entry) = self.entries.pop(digest) {
-            self.bytes -= entry.weight();
-        }
-    }
-
     /// A scan of at most a thousand entries costs less than an index.
     fn remove_all(&mut self, concerned: impl Fn(&Entry) -> bool) {
         let digests: Vec<TokenDigest> = self.entries.iter().filter(|(_, entry)| concerned(entry)).map(|(digest, _)| *digest).collect();
         for digest in digests {
-            self.remove(&digest);
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Dropped {
-    Account(Uuid),
-    Family(Uuid),
-}
-
-impl Dropped {
-    fn concerns(self, entry: &Entry) -> bool {
-        match self {
-            Dropped::Account(id) => entry.account_id == id,
-            Dropped::Family(id) => entry.family.is_none_or(|family| family == id),
+            self.bytes -= self.entries.pop(&digest).map_or(0, |entry| entry.weight());
         }
     }
 }
@@ -184,36 +164,19 @@ impl AccountCache {
         true
     }
 
-    pub(super) fn drop_account(&self, id: Uuid) {
-        self.drop_matching(Dropped::Account(id));
-    }
-
-    /// Drops every token of a family, and the tokens without `sid`.
-    pub(super) fn drop_family(&self, id: Uuid) {
-        self.drop_matching(Dropped::Family(id));
-    }
-
-    /// Makes every entry stale. Nothing is known to have ended, so a stale account is still used if the hub does not answer.
-    pub(super) fn mark_all_stale(&self) {
+    /// Drops the tokens of an account, or of a family together with the tokens without `sid`. `Everything` makes every entry stale instead:
+    /// nothing is known to have ended, so a stale account is still used if the hub does not answer.
+    pub(super) fn invalidate(&self, invalidation: Invalidation) {
         let now = clock::now();
         let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
-        drops.of_all = self.time.fetch_add(1, Ordering::AcqRel) + 1;
-        for shard in &self.shards {
-            for (_, entry) in &mut shard.lock().unwrap_or_else(PoisonError::into_inner).entries {
-                entry.renewed_at = now;
-            }
-        }
-    }
-
-    fn drop_matching(&self, dropped: Dropped) {
-        let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
         let time = self.time.fetch_add(1, Ordering::AcqRel) + 1;
-        match dropped {
-            Dropped::Account(id) => _ = drops.of.put(id, time),
-            Dropped::Family(id) => {
+        match invalidation {
+            Invalidation::Account(id) => _ = drops.of.put(id, time),
+            Invalidation::Family(id) => {
                 drops.of.put(id, time);
                 drops.of_a_family = time;
             }
+            Invalidation::Everything => drops.of_all = time,
         }
         // A forgotten drop counts as a drop of everything.
         while drops.of.len() > MAX_DROPS {
@@ -221,7 +184,12 @@ impl AccountCache {
             drops.of_all = drops.of_all.max(oldest);
         }
         for shard in &self.shards {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).remove_all(|entry| dropped.concerns(entry));
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            match invalidation {
+                Invalidation::Account(id) => shard.remove_all(|entry| entry.account_id == id),
+                Invalidation::Family(id) => shard.remove_all(|entry| entry.family.is_none_or(|family| family == id)),
+                Invalidation::Everything => shard.entries.iter_mut().for_each(|(_, entry)| entry.renewed_at = now),
+            }
         }
     }
 }
@@ -242,6 +210,14 @@ mod tests {
 
     fn digest(number: usize) -> TokenDigest {
         identity::bearer::digest(&number.to_string())
+    }
+
+    fn account(id: u128) -> Invalidation {
+        Invalidation::Account(Uuid::from_u128(id))
+    }
+
+    fn family(id: u128) -> Invalidation {
+        Invalidation::Family(Uuid::from_u128(id))
     }
 
     fn word(accounts: &AccountCache, number: usize, later: i64) -> &'static str {
@@ -277,13 +253,13 @@ mod tests {
         };
         let words = || [1, 2, 3].map(|number| word(&accounts, number, 0));
         fill();
-        accounts.drop_account(Uuid::from_u128(1));
+        accounts.invalidate(account(1));
         assert_eq!(words(), ["nothing", "nothing", "current"]);
         fill();
-        accounts.drop_family(Uuid::from_u128(12));
+        accounts.invalidate(family(12));
         assert_eq!(words(), ["current", "nothing", "current"]);
         fill();
-        accounts.mark_all_stale();
+        accounts.invalidate(Invalidation::Everything);
         assert_eq!(words(), ["stale"; 3]);
     }
 
@@ -295,10 +271,10 @@ mod tests {
         let keep = |begun| accounts.keep(digest(1), &nameless, Some(hub_account(10)), begun);
         let begun = accounts.begin();
         assert!(keep(begun));
-        accounts.drop_family(Uuid::from_u128(99));
+        accounts.invalidate(family(99));
         assert_eq!(word(&accounts, 1, 0), "nothing");
         assert!(!keep(begun), "asked before");
-        accounts.drop_account(Uuid::from_u128(2));
+        accounts.invalidate(account(2));
         assert!(keep(accounts.begin()));
     }
 
@@ -308,22 +284,22 @@ mod tests {
         let accounts = AccountCache::new();
         let keep = |begun| accounts.keep(digest(1), &claims(1, 11, 3_600), Some(hub_account(10)), begun);
         let begun = accounts.begin();
-        accounts.drop_account(Uuid::from_u128(2));
+        accounts.invalidate(account(2));
         assert!(keep(begun), "a drop of another account");
-        accounts.drop_account(Uuid::from_u128(1));
+        accounts.invalidate(account(1));
         assert!(!keep(begun));
         let begun = accounts.begin();
         assert!(keep(begun));
-        accounts.drop_family(Uuid::from_u128(11));
+        accounts.invalidate(family(11));
         assert!(!keep(begun));
         let begun = accounts.begin();
-        accounts.mark_all_stale();
+        accounts.invalidate(Invalidation::Everything);
         assert!(!keep(begun));
         // No drop is forgotten, however many follow.
         let begun = accounts.begin();
-        accounts.drop_account(Uuid::from_u128(1));
+        accounts.invalidate(account(1));
         for other in 0..=MAX_DROPS as u128 {
-            accounts.drop_account(Uuid::from_u128(1_000 + other));
+            accounts.invalidate(account(1_000 + other));
         }
         assert!(!keep(begun));
         assert!(keep(accounts.begin()));

@@ -10,6 +10,7 @@ use identity::client::ClientId;
 use identity::form;
 use identity::token::security_event::{AccountChange, MAX_AUDIENCES, Subject};
 use identity::token::{End, Expectation, Unverified};
+use store::replica_state::Invalidation;
 use tokio::time::Instant;
 
 use crate::clock;
@@ -112,12 +113,16 @@ impl Subscription {
                 if event.sequence != id || self.last.is_some_and(|last| id <= last) {
                     return Err("a change came out of order".to_owned());
                 }
-                self.apply(&event.subject);
+                self.invalidate(match event.subject {
+                    Subject::Account(account) => Invalidation::Account(account),
+                    Subject::Family { family, .. } => Invalidation::Family(family),
+                    Subject::Client(_) | Subject::Everybody => Invalidation::Everything,
+                });
                 self.last = Some(id);
             }
             (Some("ready"), Some(id)) if self.last == Some(id) => self.set_state(FeedState::Following, ""),
             (Some("ready" | "reset"), Some(id)) => {
-                self.satellite.mark_all_stale();
+                self.invalidate(Invalidation::Everything);
                 self.last = Some(id);
                 self.set_state(FeedState::Following, "");
             }
@@ -141,12 +146,8 @@ impl Subscription {
         Ok(unverified.verify_security_event(key, &expected).map_err(|fault| not(&fault))?.into_claims())
     }
 
-    fn apply(&self, subject: &Subject) {
-        match subject {
-            Subject::Account(account) => self.satellite.drop_account(*account),
-            Subject::Family { family, .. } => self.satellite.drop_family(*family),
-            Subject::Client(_) | Subject::Everybody => self.satellite.mark_all_stale(),
-        }
+    fn invalidate(&self, invalidation: Invalidation) {
+        self.satellite.0.account_cache.invalidate(invalidation);
     }
 }
 

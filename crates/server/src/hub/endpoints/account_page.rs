@@ -1,8 +1,8 @@
 //! `/`: the account page with its sessions, where a person signs out or changes the password.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, Response};
+use axum::http::Method;
+use axum::response::Response;
 use identity::account::Account;
 use identity::audit_event::SignInRefusal;
 use identity::error::{Error, ErrorCode};
@@ -10,7 +10,8 @@ use identity::parameters::Parameters;
 use identity::password::{Password, PasswordHash, Proof};
 use identity::revocation::Revocation;
 use identity::session::LiveSession;
-use store::hub_records::sessions::SessionDetails;
+use store::hub_records::revocation;
+use store::hub_records::sessions::{self, SessionDetails};
 use uuid::Uuid;
 
 use crate::clock;
@@ -27,26 +28,25 @@ const UNKNOWN: Error = Error::new(ErrorCode::InvalidRequest, "there is no such a
 /// The sessions on the page. A program that signs in again and again makes any number.
 const MAX_SESSIONS: i64 = 50;
 
-pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
-    let hub = &hub;
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
     let answered = match *request.method() {
         Method::GET | Method::HEAD => {
-            let context = form_request::bare(hub, request);
-            show(hub, &context, None).await
+            let context = form_request::bare(&hub, request);
+            show(&hub, &context, None).await
         }
-        Method::POST => act(hub, request).await,
+        Method::POST => act(&hub, request).await,
         _ => Err(OauthError::Method("GET, POST")),
     };
     answered.unwrap_or_else(|fault| pages::refusal(&fault))
 }
 
-async fn show(hub: &Hub, context: &RequestContext, refusal: Option<&PasswordRefusal>) -> Result<Response<Body>, OauthError> {
+async fn show(hub: &Hub, context: &RequestContext, refusal: Option<&PasswordRefusal>) -> Result<Response, OauthError> {
     let Some((live, account)) = session_cookie::live(hub, context).await? else {
         return Ok(redirect(Redirection::SeeOther, "/sign-in")?);
     };
     let parameters = context.parameters()?;
     // The session of this browser comes first.
-    let listed = store::hub_records::sessions::of_account(hub.records(), account.id, Some(live.id()), MAX_SESSIONS, clock::now()).await?;
+    let listed = sessions::of_account(hub.records(), account.id, Some(live.id()), MAX_SESSIONS, clock::now()).await?;
     let page = AccountPage {
         id: account.id,
         name: name_of(&account),
@@ -70,7 +70,7 @@ fn session_line(seen: SessionDetails, live: LiveSession) -> SessionRow {
     }
 }
 
-async fn act(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
+async fn act(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(hub, request).await?;
     hub.refuse_cross_origin(&context).await?;
     let Some((live, account)) = session_cookie::live(hub, &context).await? else {
@@ -83,8 +83,7 @@ async fn act(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> 
     match body.get("action") {
         Some("end") => end_one(hub, &context, &account, live, body.get("session")).await,
         Some("everywhere") => {
-            store::hub_records::revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.occasion())
-                .await?;
+            revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.occasion()).await?;
             signed_out(hub, &context, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
         Some("password") => match change_password(hub, &context, &account, live, &body).await {
@@ -95,7 +94,7 @@ async fn act(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> 
     }
 }
 
-fn signed_out(hub: &Hub, context: &RequestContext, address: &str) -> Result<Response<Body>, OauthError> {
+fn signed_out(hub: &Hub, context: &RequestContext, address: &str) -> Result<Response, OauthError> {
     let mut response = redirect(Redirection::SeeOther, address)?;
     Cookies::cleared(hub, context)?.set(&mut response);
     Ok(response)
@@ -107,10 +106,10 @@ async fn end_one(
     account: &Account,
     live: LiveSession,
     id: Option<&str>,
-) -> Result<Response<Body>, OauthError> {
+) -> Result<Response, OauthError> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
-    if store::hub_records::sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
-        store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.occasion()).await?;
+    if sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
+        revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.occasion()).await?;
     }
     if id == live.id() {
         return signed_out(hub, context, "/sign-in");

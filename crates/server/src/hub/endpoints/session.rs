@@ -1,13 +1,13 @@
 //! `POST /session`: begins a session by an access token, for a hub with a sign-in page of its own.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::Response;
+use axum::response::Response;
 use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::error::{Error, ErrorCode};
 use identity::parameters::Parameters;
 use identity::session::{Session, may_begin_by_token};
 use identity::token::{AccessClaims, Verified};
+use store::hub_records::clients;
 use store::hub_records::sessions::SignInProof;
 use store::hub_records::token_families::LoadedFamily;
 use uuid::Uuid;
@@ -22,7 +22,7 @@ use crate::response::no_content;
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
 const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
 
-pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(&hub, request).await?;
     hub.refuse_cross_origin(&context).await?;
     match cookies(&hub, &context, &body).await? {
@@ -55,7 +55,7 @@ async fn cookies(hub: &Hub, context: &RequestContext, body: &Parameters) -> Resu
 /// The session that a token may begin. It dates from the sign-in that began the token's family.
 async fn session_of(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Session, Error>, store::Error> {
     let Some(LoadedFamily { family, account, .. }) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
-    let Some(client) = store::hub_records::clients::by_id(hub.records(), token.claims().client.as_str()).await? else {
+    let Some(client) = clients::by_id(hub.records(), token.claims().client.as_str()).await? else {
         return Ok(Err(REFUSED));
     };
     let allowed = may_begin_by_token(token, &family, &client, clock::now());

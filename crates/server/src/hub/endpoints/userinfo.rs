@@ -23,7 +23,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     }
     let (head, content) = request.into_parts();
     let form = form_of(&head, content).await?;
-    let context = RequestContext::of(hub.proxies(), head);
+    let context = RequestContext::of(&hub.0.proxies, head);
     let header = bearer::read(&context.authorization()).map_err(|error| Problem::InvalidToken(error.description()))?;
     let text = bearer::or_posted(header, form.get("access_token")).map_err(unreadable)?;
     let token = hub.verify::<AccessClaims>(text.ok_or(Problem::Unauthenticated)?, hub.issuer()).map_err(refused)?;
