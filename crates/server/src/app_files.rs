@@ -1,6 +1,4 @@
-//! `APP_FILES`: serves the files of a single-page app at paths that have no route.
-//!
-//! The files are read once at the start. No request reaches the file system.
+//! `APP_FILES`: serves the files of a single-page app at paths that have no route. They are read once, at the start.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

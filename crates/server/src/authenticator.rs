@@ -1,5 +1,4 @@
-//! Turns a request into its caller, with the help of the hub or the satellite, and serves `/auth/me` and `/auth/verify`. Under the
-//! strategy `none` every caller is the anonymous account.
+//! Turns a request into its caller, by the hub, the satellite or the strategy `none`, and serves `/auth/me` and `/auth/verify`.
 
 mod me;
 mod verify;

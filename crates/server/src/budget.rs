@@ -1,4 +1,4 @@
-//! The budgets of the process: bytes, work and connections. Everything that a client can make the process hold takes its part from a budget.
+//! The budgets of bytes, work and connections: the bounds of everything that a client can make the process hold.
 //! `docs/guide/operations.md` lists each with its default, its metric and its refusal.
 
 mod connections;
@@ -14,27 +14,27 @@ pub(crate) use connections::{AddressLimit, Place, PlaceKind};
 pub(crate) use fair_queue::{FairQueue, QueueLimits, Slot};
 pub(crate) use memory::{Memory, Reservation};
 
-/// What one connection holds beside what its requests reserve: the buffers of its head, and bodies up to [`FREE_BODY_BYTES`].
+/// The memory of one connection without reservations: the buffers of its head, and bodies up to [`FREE_BODY_BYTES`].
 const CONNECTION_BYTES: usize = 64 * 1024 + FREE_BODY_BYTES;
-/// What a request's body holds without a reservation.
+/// A body up to this size needs no reservation.
 pub(crate) const FREE_BODY_BYTES: usize = 64 * 1024;
-/// What validating one body of the largest size can take: the tree is many times the size of its text.
+/// The memory to validate a body of the largest size: the tree is many times the size of its text.
 const MAX_VALIDATION_BYTES: usize = 40 * 1024 * 1024;
 const COMPRESSOR_BYTES: usize = 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetSettings {
-    /// The memory of the process, in bytes (`MEMORY_BUDGET`).
+    /// `MEMORY_BUDGET`, in bytes.
     pub memory: usize,
-    /// Connections in all (`MAX_CONNECTIONS`); as many as the memory allows where it is not set.
+    /// `MAX_CONNECTIONS`; as many as the memory allows if it is not set.
     pub max_connections: Option<usize>,
-    /// Connections of one client address (`MAX_CONNECTIONS_PER_ADDRESS`); half of all where it is not set.
+    /// `MAX_CONNECTIONS_PER_ADDRESS`; half of all connections if it is not set.
     pub max_connections_per_address: Option<usize>,
 }
 
 impl BudgetSettings {
     const DEFAULT_MAX_CONNECTIONS: usize = 4_096;
-    /// The smallest memory with which the process can do its work.
+    /// The process cannot work with less memory.
     pub const MIN_MEMORY: usize = 64 * 1024 * 1024;
 
     pub fn connections(&self) -> usize {
@@ -42,7 +42,7 @@ impl BudgetSettings {
         self.max_connections.unwrap_or_else(|| by_memory.min(Self::DEFAULT_MAX_CONNECTIONS))
     }
 
-    /// What one statement may hold of rows, and again of related rows, where so many run at once: a quarter of the memory together.
+    /// The bytes of rows, and again of related rows, that one of `pool` concurrent statements may hold: together a quarter of the memory.
     pub fn bytes_per_statement(&self, pool: usize) -> usize {
         (self.memory / 4 / 2 / pool.max(1)).clamp(256 * 1024, 8 * 1024 * 1024)
     }
@@ -51,7 +51,7 @@ impl BudgetSettings {
 #[derive(Clone, Debug)]
 pub struct Budgets {
     pub connections: Connections,
-    /// Bytes of request bodies and what is made of them.
+    /// Bytes of request bodies and of the documents parsed from them.
     pub(crate) bodies: Memory,
     pub(crate) answers: Memory,
     pub(crate) statements: FairQueue,
@@ -86,8 +86,7 @@ impl Budgets {
         (pool / 4).max(2)
     }
 
-    /// The database connections beside those for statements: for looking accounts up, so that statements keep no caller from being known;
-    /// one to see whether the database answers, and one for the process's own tasks.
+    /// The database connections that statements cannot take: for account lookups, for the readiness check, and for maintenance.
     pub(crate) fn reserved_connections(pool: usize) -> usize {
         Self::lookups(pool) + 2
     }

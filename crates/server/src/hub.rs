@@ -1,7 +1,5 @@
-//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, shows the sign-in page, and authenticates callers.
-//!
-//! Each endpoint reads its request, looks up rows, lets `identity` decide, and saves the decision in one transaction. The process keeps no
-//! state that matters, so that several hubs on one database act as one.
+//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, shows the sign-in page, and authenticates callers. The
+//! process keeps no state that matters, so that several hubs on one database act as one.
 
 mod audit_deduplication;
 mod change_feed;
@@ -27,7 +25,6 @@ use identity::grant::{RefreshRules, Terms, status};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use prometheus_client::registry::Registry;
 use query::manifest::{Manifest, ManifestError};
-use query::policy::Viewer;
 use query::sql::Dialect;
 use serde_json::{Value, json};
 use store::hub_records::Records;
@@ -150,9 +147,9 @@ impl Hub {
 
     /// Refuses a request that a page of another origin sent, and records the refusal.
     async fn refuse_cross_origin(&self, context: &RequestContext) -> Result<(), OauthError> {
-        let Err(fault) = context.refuse_cross_origin(self.issuer()) else { return Ok(()) };
+        let Err(error) = context.refuse_cross_origin(self.issuer()) else { return Ok(()) };
         self.note_cross_origin(context).await?;
-        Err(fault)
+        Err(error)
     }
 
     async fn note_cross_origin(&self, context: &RequestContext) -> Result<(), store::Error> {
@@ -179,13 +176,8 @@ impl Hub {
         IdClaims::read_hint(&token, key, self.issuer(), clock::now()).ok().map(Verified::into_claims)
     }
 
-    /// The account of an access token, if its family is active and the account may sign in.
-    async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
-        Ok(self.standing_of(token).await?.map(|standing| standing.account))
-    }
-
-    /// The same with the family of the token.
-    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<LoadedFamily>, store::Error> {
+    /// The family and the account of an access token, if the family is active and the account may sign in.
+    async fn active_family(&self, token: &Verified<AccessClaims>) -> Result<Option<LoadedFamily>, store::Error> {
         let found = token_families::load(self.records(), token.claims().family).await?;
         Ok(found.filter(|found| status::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
@@ -195,15 +187,11 @@ impl Hub {
         let Some(text) = bearer_token::read(headers)? else { return Ok(Caller::anonymous(address)) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(bearer_token::refused)?;
         let _slot = self.0.budgets.lookups.acquire(address).await?;
-        let standing = self.standing_of(&token).await.map_err(Problem::of_records)?;
-        let LoadedFamily { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+        let found = self.active_family(&token).await.map_err(Problem::of_records)?;
+        let LoadedFamily { family, account, administers } = found.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         let unmarked_client = if administers { None } else { Some(family.client) };
-        Ok(Caller::of_account(account.id, Arc::new(viewer(&account)), unmarked_client))
+        Ok(Caller::of_account(account.id, Arc::new(caller::viewer(&account.rights, details(&account))), unmarked_client))
     }
-}
-
-fn viewer(account: &Account) -> Viewer {
-    caller::viewer(&account.rights, details(account))
 }
 
 /// The object that `$account.…` in a manifest reads.

@@ -1,5 +1,4 @@
-//! Accepts connections within their limits of number and time, and finishes requests in flight at the end. HTTP/1 only: a proxy speaks later
-//! versions with browsers.
+//! Accepts HTTP/1 connections within limits of number and time, and finishes requests in flight at the end.
 
 mod connection;
 
@@ -149,7 +148,7 @@ impl Accepted {
         // Responses are written whole, so Nagle's algorithm would only cost time.
         _ = stream.set_nodelay(true);
         let stream = Connection::new(stream, write_timeout, activity.clone());
-        let (truncation, of_requests) = (stream.truncation(), activity.clone());
+        let (truncation, of_requests) = (stream.truncation.clone(), activity.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             if kind == PlaceKind::Overflow && !is_probe(request.uri().path()) {
                 return Either::Left(no_room());

@@ -9,7 +9,6 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use identity::account::rights::RightsFault;
 use identity::client::ClientId;
-use query::error::Fault;
 use serde::Serialize;
 
 use crate::budget::Overloaded;
@@ -171,18 +170,6 @@ struct FaultJson<'p> {
     message: &'p str,
 }
 
-impl<'p> From<&'p Fault> for FaultJson<'p> {
-    fn from(fault: &'p Fault) -> Self {
-        FaultJson { code: fault.code.as_str(), path: &fault.path, message: &fault.message }
-    }
-}
-
-impl<'p> From<&'p InputFault> for FaultJson<'p> {
-    fn from(fault: &'p InputFault) -> Self {
-        FaultJson { code: fault.code, path: &fault.path, message: &fault.message }
-    }
-}
-
 /// The status, the code and the title of a problem.
 type ProblemHead = (StatusCode, &'static str, &'static str);
 
@@ -272,6 +259,7 @@ impl Problem {
             Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "request failed"),
             _ => {}
         }
+        let fault_json = |code, path, message| FaultJson { code, path, message };
         let json = ProblemJson {
             kind: format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
             title,
@@ -279,8 +267,10 @@ impl Problem {
             detail: self.to_string(),
             code,
             errors: match self {
-                Problem::Statement(error) => Some(error.faults.iter().map(FaultJson::from).collect()),
-                Problem::Input(faults) => Some(faults.iter().map(FaultJson::from).collect()),
+                Problem::Statement(error) => {
+                    Some(error.faults.iter().map(|fault| fault_json(fault.code.as_str(), &fault.path, &fault.message)).collect())
+                }
+                Problem::Input(faults) => Some(faults.iter().map(|fault| fault_json(fault.code, &fault.path, &fault.message)).collect()),
                 _ => None,
             },
         };

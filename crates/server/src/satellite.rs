@@ -1,7 +1,5 @@
-//! The satellite, under `OAUTH_STRATEGY=platform-hub`: verifies tokens by the keys of its hub, fetches accounts from it, and sends browsers
-//! there to sign in.
-//!
-//! It only caches accounts. Replicas agree by the replica state.
+//! The satellite, under `OAUTH_STRATEGY=platform-hub`: verifies tokens by the keys of its hub, caches the accounts that it fetches there,
+//! and sends browsers there to sign in. Replicas agree by the replica state.
 
 mod account_cache;
 pub(crate) mod endpoints;

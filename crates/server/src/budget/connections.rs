@@ -1,5 +1,4 @@
-//! Connections: how many there are in all, and from one client address. When a new one finds no place, the connection that has made no
-//! progress for the longest time is closed, so that a client that only holds connections open keeps nobody out.
+//! The limits of connections, in all and of one client address. A new connection beyond them replaces the one that has been idle longest.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,7 +12,7 @@ use super::{CallerKey, Figures};
 
 /// A connection that made progress less than this ago is not closed for another one.
 const MIN_AGE: Duration = Duration::from_secs(1);
-/// The connections beyond the limits that are accepted to hear that there is no room, and for `/health` and `/ready`.
+/// The connections beyond the limits that are accepted for a 503 and for `/health` and `/ready`.
 const MAX_OVERFLOW: usize = 128;
 
 #[derive(Clone, Debug)]
@@ -41,7 +40,7 @@ pub struct Activity {
     start: Instant,
     /// When bytes were last read or written, in milliseconds since `start`.
     progress: AtomicU64,
-    /// How many things the client waits for: a request that is answered, a stream that is read from the database.
+    /// How many requests and streams the client waits for.
     working: AtomicUsize,
     close: Notify,
 }
@@ -51,12 +50,12 @@ impl Activity {
         self.progress.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// The client waits for us from now on.
+    /// The client begins to wait for us.
     pub(crate) fn begin_work(&self) {
         self.working.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// We wait for the client from now on.
+    /// We begin to wait for the client.
     pub(crate) fn end_work(&self) {
         self.working.fetch_sub(1, Ordering::Relaxed);
     }
@@ -83,14 +82,14 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaceKind {
     Regular,
-    /// `/health`, `/ready`, and to hear that there is no room.
+    /// Only `/health` and `/ready`; other requests get 503.
     Overflow,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressLimit {
     On,
-    /// It has none: a trusted proxy stands for many clients.
+    /// A trusted proxy stands for many clients.
     Off,
 }
 
@@ -100,7 +99,7 @@ impl Connections {
         Connections(Arc::new(Shared { limit, limit_per_address, start: Instant::now(), state, refused }))
     }
 
-    /// A place for a new connection from this address, or nothing where even the overflow is full.
+    /// A place for a new connection from this address; none if even the overflow is full.
     pub(crate) fn admit(&self, address: IpAddr, address_limit: AddressLimit) -> Option<Place> {
         let key = CallerKey::of_address(address);
         let mut state = self.lock();
@@ -137,7 +136,7 @@ impl Connections {
         Some(Place { connections: self.clone(), id, kind, activity })
     }
 
-    /// Closes the connection that has made no progress for the longest time: of this address, or of the address with the most of them.
+    /// Closes the connection that has been idle longest: of this address, or of the address with the most connections.
     fn make_room(&self, state: &mut State, address: Option<CallerKey>) -> bool {
         let most = || state.addresses.iter().max_by_key(|(_, count)| **count).map(|(key, _)| *key);
         let Some(address) = address.or_else(most) else { return false };
@@ -200,7 +199,7 @@ mod tests {
         IpAddr::V4(Ipv4Addr::new(192, 0, 2, number))
     }
 
-    /// Lets a connection look as if it made no progress for long.
+    /// Makes a connection look idle for long.
     fn age(place: &Place) {
         let long_ago = Instant::now().checked_sub(MIN_AGE * 2).expect("a machine that has run for seconds");
         place.activity.progress.store(0, Ordering::Relaxed);

@@ -1,6 +1,5 @@
-//! Drains what a handler leaves unread of a request body, within bounds.
-//!
-//! A refusal may come before the body is read. If the connection closed then, it would be reset, and many clients would lose the response.
+//! Drains what a handler leaves unread of a request body, within bounds. Closing the connection instead would reset it, and many clients
+//! would lose the response.
 
 use std::pin::Pin;
 use std::sync::Arc;

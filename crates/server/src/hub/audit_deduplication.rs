@@ -1,5 +1,4 @@
-//! Keeps a flood of refusals out of the audit log. Anybody can cause refusals, and the audit log keeps rows for a year: of the same refusal
-//! from one client address, the first hundred in a minute are rows, and one more row has the number of the others. The process log has all.
+//! Keeps floods out of the audit log: the same refusal from one client address is at most a hundred rows a minute and one with the rest.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,4 @@
-//! The change feed of this process: polls the database ten times a second for all streams, holds the recent changes in memory, and signs
-//! each once for a client.
+//! The change feed: polls the database once for all streams of this process, holds recent changes, and signs each once for a client.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZeroUsize;

@@ -35,15 +35,11 @@ impl UnverifiedClient {
 
 /// Reads the credentials of a request. Records a request without readable ones.
 pub(super) async fn read(hub: &Hub, context: &RequestContext, body: &Parameters) -> Result<Credentials, OauthError> {
-    match Credentials::read(&context.authorization(), context.query.as_deref(), body) {
-        Ok(credentials) => Ok(credentials),
-        Err(error) => {
-            if error.code() == ErrorCode::InvalidClient {
-                hub.note_refusal(&AuditEvent::ClientRefused { client: None }, context).await?;
-            }
-            Err(error.into())
-        }
+    let read = Credentials::read(&context.authorization(), context.query.as_deref(), body);
+    if read.as_ref().is_err_and(|error| error.code() == ErrorCode::InvalidClient) {
+        hub.note_refusal(&AuditEvent::ClientRefused { client: None }, context).await?;
     }
+    Ok(read?)
 }
 
 /// Authenticates a client that was looked up. A failure is recorded and counted; after too many the client must wait. The right secret

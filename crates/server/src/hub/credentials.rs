@@ -1,5 +1,4 @@
-//! Checks a name and a password, for the sign-in page and the password grant: behind one throttle, with the same work and the same answer
-//! for a wrong password and an unknown name. Sets new passwords.
+//! Checks a name and a password behind the throttle; a wrong password and an unknown name cost the same work. Sets new passwords.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! The pages of the hub: sign-in, one-time links, the account, sign-out and refusals. They work without scripts. Their templates are in
-//! `templates/hub/`.
+//! The pages of the hub, which work without scripts. Their templates are in `templates/hub/`.
 
 mod notice;
 mod refusal;
@@ -106,7 +105,7 @@ pub(super) struct SessionRow {
 
 #[derive(Debug)]
 pub(super) struct PasswordRefusal {
-    pub(super) fault: OauthError,
+    pub(super) error: OauthError,
     pub(super) input: PasswordInput,
 }
 
@@ -123,7 +122,7 @@ impl AccountPage<'_> {
 }
 
 pub(super) fn account(page: &AccountPage<'_>) -> Response {
-    password_page(page, page.refusal.map(|refusal| &refusal.fault))
+    password_page(page, page.refusal.map(|refusal| &refusal.error))
 }
 
 /// A time of RFC 3339 as people read it: `2026-01-15 09:30:00 UTC`. Seconds may be all that tells two browsers apart.
@@ -135,17 +134,17 @@ fn readable_time(time: &str) -> String {
 fn password_page(page: &impl Template, refusal: Option<&OauthError>) -> Response {
     let mut response = html::response(page);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY_WITH_SCRIPT.clone());
-    if let Some(fault) = refusal {
-        fault.mark(&mut response);
+    if let Some(error) = refusal {
+        error.mark(&mut response);
     }
     response
 }
 
-fn alert_text(fault: &OauthError) -> String {
-    match fault {
+fn alert_text(error: &OauthError) -> String {
+    match error {
         OauthError::Throttled(..=1) => "Too many failed attempts. Try again in a second.".to_owned(),
         OauthError::Throttled(seconds @ ..120) => format!("Too many failed attempts. Try again in {seconds} seconds."),
         OauthError::Throttled(seconds) => format!("Too many failed attempts. Try again in {} minutes.", (seconds + 59) / 60),
-        _ => html::sentence(&fault.to_string()),
+        _ => html::sentence(&error.to_string()),
     }
 }

@@ -1,5 +1,4 @@
-//! Hashes passwords on threads of its own: one a core, with a bounded queue. Of imported hashes that need much memory it compares one at a
-//! time. Its threads have a low priority, so that a storm of sign-ins slows down only sign-ins.
+//! Hashes passwords on threads of low priority: one a core, with a bounded queue, so that a storm of sign-ins slows down only sign-ins.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

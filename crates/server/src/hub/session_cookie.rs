@@ -1,8 +1,8 @@
 //! The session of a browser at the hub, and its cookies.
 
-use axum::body::Body;
+use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
-use axum::http::{HeaderValue, Response};
+use axum::response::Response;
 use identity::account::Account;
 use identity::session::{LiveSession, SESSION_SECONDS, Session};
 use identity::token::HubSessionClaims;
@@ -95,9 +95,10 @@ impl Cookies {
         Cookies::of(hub, context, "", 0)
     }
 
-    pub(super) fn set(self, response: &mut Response<Body>) {
+    pub(super) fn added_to(self, mut response: Response) -> Response {
         for cookie in self.0 {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
+        response
     }
 }

@@ -43,13 +43,8 @@ struct Replica {
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) answer: Answer,
-    pub(crate) slots: Slots,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Slots {
-    _statement: Option<Slot>,
-    _stream: Option<Slot>,
+    /// The slots that a stream holds.
+    pub(crate) slots: Vec<Slot>,
 }
 
 impl DatabaseReader {
@@ -60,17 +55,15 @@ impl DatabaseReader {
 
     pub(crate) async fn run(&self, caller: CallerKey, query: Query, format: Format) -> Result<Reading, Problem> {
         // The slot of the stream comes first, so that a waiting statement holds no other slot.
-        let mut stream = if Database::may_stream(&query) { Some(self.streams.acquire(caller).await?) } else { None };
+        let stream = if Database::may_stream(&query) { Some(self.streams.acquire(caller).await?) } else { None };
         let statement = self.statements.acquire(caller).await?;
         let answer = self.read(query, format).await?;
         if !matches!(answer, Answer::Chunks(_)) {
-            return Ok(Reading { answer, slots: Slots::default() });
+            return Ok(Reading { answer, slots: Vec::new() });
         }
-        if stream.is_none() {
-            // A page that is too large to be built whole.
-            stream = Some(self.streams.try_acquire(caller)?);
-        }
-        Ok(Reading { answer, slots: Slots { _statement: Some(statement), _stream: stream } })
+        // A page that is too large to be built whole is streamed too.
+        let stream = stream.map_or_else(|| self.streams.try_acquire(caller), Ok)?;
+        Ok(Reading { answer, slots: vec![statement, stream] })
     }
 
     pub(crate) fn pools(&self) -> impl Iterator<Item = (&'static str, PoolFigures)> {

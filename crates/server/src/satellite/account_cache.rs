@@ -1,5 +1,4 @@
-//! The cache of accounts, by the SHA-256 of the token. A cached token was verified. An entry is renewed every two minutes, and dropped when
-//! the hub reports a change.
+//! The cache of accounts, by the SHA-256 of a verified token. Entries are renewed every two minutes and dropped when the hub reports a change.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,4 @@
-//! The HTTP client for the hub, bounded in time, size and concurrency, so that a slow or broken hub costs only these requests. It follows no
-//! redirects.
+//! The HTTP client for the hub, bounded in time, size and concurrency. It follows no redirects.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! Limits the refused refresh tokens of one client address. Anybody can post to `/auth/refresh` and `/auth/logout`, and each post costs the
-//! hub a request. Accepted tokens do not count.
+//! Limits the refused refresh tokens of one client address, since anybody can post tokens and each post costs the hub a request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,4 @@
-//! Follows the change feed of the hub and drops changed accounts from the cache. Without the feed, cached accounts are used until they
-//! expire.
+//! Follows the change feed of the hub and drops changed accounts from the cache. Without the feed, cached accounts expire by time.
 
 use std::time::Duration;
 
@@ -38,10 +37,7 @@ pub(super) async fn follow(satellite: Satellite) {
     let mut pause = FIRST_PAUSE;
     loop {
         let began = Instant::now();
-        let reason = match subscription.read_stream().await {
-            Ok(never) => match never {},
-            Err(reason) => reason,
-        };
+        let Err(reason) = subscription.read_stream().await;
         // A stream that breaks at once is resumed more and more slowly.
         if began.elapsed() > MAX_PAUSE {
             pause = FIRST_PAUSE;

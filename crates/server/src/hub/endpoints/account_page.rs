@@ -7,7 +7,7 @@ use identity::account::Account;
 use identity::audit_event::SignInRefusal;
 use identity::error::{Error, ErrorCode};
 use identity::parameters::Parameters;
-use identity::password::{Password, PasswordHash, Proof};
+use identity::password::{Password, Proof};
 use identity::revocation::Revocation;
 use identity::session::LiveSession;
 use store::hub_records::revocation;
@@ -37,7 +37,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response
         Method::POST => act(&hub, request).await,
         _ => Err(OauthError::Method("GET, POST")),
     };
-    answered.unwrap_or_else(|fault| pages::refusal(&fault))
+    answered.unwrap_or_else(|error| pages::refusal(&error))
 }
 
 async fn show(hub: &Hub, context: &RequestContext, refusal: Option<&PasswordRefusal>) -> Result<Response, OauthError> {
@@ -77,7 +77,7 @@ async fn act(hub: &Hub, request: Request) -> Result<Response, OauthError> {
         return Ok(redirect(Redirection::SeeOther, &Notice::Over.at("/sign-in"))?);
     };
     // Another tab may have signed in to another account, which did not ask for this.
-    if body.get("account").is_some_and(|shown| shown != account.id.to_string()) {
+    if body.get("account").is_some_and(|named| named != account.id.to_string()) {
         return Ok(redirect(Redirection::SeeOther, &Notice::AnotherAccount.at("/"))?);
     }
     match body.get("action") {
@@ -95,9 +95,7 @@ async fn act(hub: &Hub, request: Request) -> Result<Response, OauthError> {
 }
 
 fn signed_out(hub: &Hub, context: &RequestContext, address: &str) -> Result<Response, OauthError> {
-    let mut response = redirect(Redirection::SeeOther, address)?;
-    Cookies::cleared(hub, context)?.set(&mut response);
-    Ok(response)
+    Ok(Cookies::cleared(hub, context)?.added_to(redirect(Redirection::SeeOther, address)?))
 }
 
 async fn end_one(
@@ -125,12 +123,12 @@ async fn change_password(
     live: LiveSession,
     body: &Parameters,
 ) -> Result<(), PasswordRefusal> {
-    let at = |input| move |fault| PasswordRefusal { fault, input };
+    let at = |input| move |error| PasswordRefusal { error, input };
     let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(PasswordInput::Current)(WRONG.into()))?;
     let chosen = Password::chosen(body.get("chosen").unwrap_or_default())
         .map_err(|_| at(PasswordInput::New)(credentials::INVALID_PASSWORD.into()))?;
     let proof = check_present(hub, context, account, present).await.map_err(at(PasswordInput::Current))?;
-    let hash = self::hash(hub, chosen).await.map_err(at(PasswordInput::New))?;
+    let hash = async { hub.hasher().admit()?.make(chosen).await }.await.map_err(at(PasswordInput::New))?;
     let renewal = Renewal { account: account.id, hash: &hash, right: Right::Present(&proof, live) };
     save(hub, context, &renewal).await.map_err(at(PasswordInput::Current))
 }
@@ -139,10 +137,6 @@ async fn change_password(
 async fn check_present(hub: &Hub, context: &RequestContext, account: &Account, present: Password) -> Result<Proof, OauthError> {
     let checked = credentials::check(hub, name_of(account), present, context).await?;
     checked.admitted().filter(|(found, _)| found.id == account.id).map(|(_, proof)| proof.clone()).ok_or(WRONG.into())
-}
-
-async fn hash(hub: &Hub, chosen: Password) -> Result<PasswordHash, OauthError> {
-    hub.hasher().admit()?.make(chosen).await
 }
 
 /// Saves the new password, unless the present one changed or the session ended meanwhile.

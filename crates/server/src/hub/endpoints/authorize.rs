@@ -1,5 +1,4 @@
-//! `/authorize`, by GET or POST: redirects to the sign-in page, or back to the client with a code. An error is shown to the person and
-//! never sent to the client.
+//! `/authorize`: redirects to the sign-in page, or back to the client with a code. Errors are shown to the person, not sent to the client.
 
 use axum::extract::{Request, State};
 use axum::http::Method;
@@ -26,12 +25,8 @@ const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended;
 const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no ID token of this hub");
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
-    let is_page = form_request::wants_page(request.headers());
-    match answered(&hub, request).await {
-        Ok(response) => response,
-        Err(fault) if is_page => pages::refusal(&fault),
-        Err(fault) => fault.response(),
-    }
+    let refuse = if form_request::wants_page(request.headers()) { pages::refusal } else { OauthError::response };
+    answered(&hub, request).await.unwrap_or_else(|error| refuse(&error))
 }
 
 async fn answered(hub: &Hub, request: Request) -> Result<Response, OauthError> {

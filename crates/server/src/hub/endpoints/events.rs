@@ -53,7 +53,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
         keepalive_at: Instant::now() + KEEPALIVE_INTERVAL,
         newest: hub.0.feed.newest.subscribe(),
         retired: hub.0.feed.retired.subscribe(),
-        state: StreamState::Open,
+        is_closing: false,
         _place: place,
     };
     Ok(stream.answer(if resumed.is_some() { "ready" } else { "reset" }))
@@ -78,15 +78,9 @@ struct Stream {
     keepalive_at: Instant,
     newest: watch::Receiver<i64>,
     retired: watch::Receiver<bool>,
-    state: StreamState,
+    /// Whether the stream ends after the pending events.
+    is_closing: bool,
     _place: StreamSlot,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StreamState {
-    Open,
-    /// Ends after the pending events.
-    Closing,
 }
 
 impl Stream {
@@ -116,7 +110,7 @@ impl Stream {
                 self.keepalive_at = Instant::now() + KEEPALIVE_INTERVAL;
                 return Some(chunk);
             }
-            if self.state == StreamState::Closing || *self.retired.borrow() {
+            if self.is_closing || *self.retired.borrow() {
                 return None;
             }
             // Checked before each change, since changes of other clients send nothing.
@@ -155,7 +149,7 @@ impl Stream {
                 continue;
             }
             let Some(text) = hub.0.feed.text(&hub, &entry.event, &self.clients[0]) else {
-                self.state = StreamState::Closing;
+                self.is_closing = true;
                 return Ok(());
             };
             self.pending.push_back(text);
@@ -163,7 +157,7 @@ impl Stream {
             tokio::task::yield_now().await;
             if entry.event.subject == Subject::Client(self.clients[0].clone()) {
                 // The client itself changed: it must authenticate again.
-                self.state = StreamState::Closing;
+                self.is_closing = true;
                 return Ok(());
             }
         }

@@ -9,7 +9,7 @@ use identity::grant::status::may_introspect;
 use identity::secret_token::RefreshToken;
 use identity::token::AccessClaims;
 use serde_json::{Value, json};
-use store::hub_records::token_families::{self, FoundToken};
+use store::hub_records::token_families::{self, FoundToken, LoadedFamily};
 
 use crate::hub::client_authentication::UnverifiedClient;
 use crate::hub::{Hub, form_request, name_of};
@@ -35,7 +35,7 @@ async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Opti
     if !may_introspect(client, &token) {
         return Ok(None);
     }
-    let Some(account) = hub.account_of(&token).await? else { return Ok(None) };
+    let Some(LoadedFamily { account, .. }) = hub.active_family(&token).await? else { return Ok(None) };
     let claims = token.claims();
     Ok(Some(json!({
         "active": true,

@@ -1,5 +1,4 @@
-//! `/logout`: ends the session of a browser and its grants. A GET does so only with an ID token of this session, since any page can make a
-//! browser send a GET.
+//! `/logout`: ends the session of a browser. A GET needs an ID token of the session, since any page can make a browser send a GET.
 
 use axum::extract::{Request, State};
 use axum::http::Method;
@@ -23,19 +22,13 @@ const ELSEWHERE: Error =
 const ANOTHER: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint was issued for another client than client_id");
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
-    let get = matches!(*request.method(), Method::GET | Method::HEAD);
-    let page = form_request::wants_page(request.headers());
-    let answered = if get {
-        let context = form_request::bare(&hub, request);
-        asked(&hub, &context).await
-    } else {
-        posted(&hub, request).await
+    let refuse = if form_request::wants_page(request.headers()) { pages::refusal } else { OauthError::response };
+    let answered = match *request.method() {
+        Method::GET | Method::HEAD => asked(&hub, &form_request::bare(&hub, request)).await,
+        Method::POST => posted(&hub, request).await,
+        _ => Err(OauthError::Method("GET, POST")),
     };
-    match answered {
-        Ok(response) => response,
-        Err(fault) if page => pages::refusal(&fault),
-        Err(fault) => fault.response(),
-    }
+    answered.unwrap_or_else(|error| refuse(&error))
 }
 
 async fn asked(hub: &Hub, context: &RequestContext) -> Result<Response, OauthError> {
@@ -49,9 +42,6 @@ async fn asked(hub: &Hub, context: &RequestContext) -> Result<Response, OauthErr
 }
 
 async fn posted(hub: &Hub, request: Request) -> Result<Response, OauthError> {
-    if request.method() != Method::POST {
-        return Err(OauthError::Method("GET, POST"));
-    }
     let (context, body) = form_request::posted(hub, request).await?;
     let provenance = context.refuse_cross_origin(hub.issuer());
     let logout = LogoutRequest::read(hub, &body).await?;
@@ -62,9 +52,9 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response, OauthError> {
             revocation::revoke(hub.records(), &Revocation::Logout(session), None, context.occasion()).await?;
             logout.response(&context, Redirection::SeeOther)
         }
-        (Err(fault), None) => {
+        (Err(error), None) => {
             hub.note_cross_origin(&context).await?;
-            Err(fault)
+            Err(error)
         }
     }
 }
@@ -101,9 +91,7 @@ impl LogoutRequest {
         for (session, _) in session_cookie::every_live(hub, context).await? {
             revocation::revoke(hub.records(), &Revocation::Logout(session.id()), None, context.occasion()).await?;
         }
-        let mut response = self.response(context, redirection)?;
-        Cookies::cleared(hub, context)?.set(&mut response);
-        Ok(response)
+        Ok(Cookies::cleared(hub, context)?.added_to(self.response(context, redirection)?))
     }
 
     fn response(self, context: &RequestContext, redirection: Redirection) -> Result<Response, OauthError> {

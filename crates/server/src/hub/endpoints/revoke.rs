@@ -1,5 +1,4 @@
-//! `POST /revoke` (RFC 7009): revokes the whole family of a token. With `end_session=true`, which satellites send at a logout, it also ends
-//! the session of the family.
+//! `POST /revoke` (RFC 7009): revokes the family of a token; with `end_session=true`, which satellites send at a logout, also its session.
 
 use axum::extract::{Request, State};
 use axum::response::Response;

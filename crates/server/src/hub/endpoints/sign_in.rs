@@ -25,14 +25,14 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response
     match *request.method() {
         Method::GET | Method::HEAD => {
             let context = form_request::bare(&hub, request);
-            shown(&hub, &context).await.unwrap_or_else(|fault| pages::refusal(&fault))
+            show(&hub, &context).await.unwrap_or_else(|error| pages::refusal(&error))
         }
-        Method::POST => tried(&hub, request).await.unwrap_or_else(|fault| pages::refusal(&fault)),
+        Method::POST => submit(&hub, request).await.unwrap_or_else(|error| pages::refusal(&error)),
         _ => pages::refusal(&OauthError::Method("GET, POST")),
     }
 }
 
-async fn shown(hub: &Hub, context: &RequestContext) -> Result<Response, OauthError> {
+async fn show(hub: &Hub, context: &RequestContext) -> Result<Response, OauthError> {
     let parameters = context.parameters()?;
     let continuation = HubReturnPath::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
@@ -41,28 +41,24 @@ async fn shown(hub: &Hub, context: &RequestContext) -> Result<Response, OauthErr
     Ok(pages::sign_in(&pages::SignInPage { return_path: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
 }
 
-async fn tried(hub: &Hub, request: Request) -> Result<Response, OauthError> {
+async fn submit(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(hub, request).await?;
     hub.refuse_cross_origin(&context).await?;
     let continuation = HubReturnPath::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
-    match proven(hub, &context, name, body.get("password").unwrap_or_default()).await {
-        Ok(cookies) => {
-            let mut response = redirect(Redirection::SeeOther, continuation.as_str())?;
-            cookies.set(&mut response);
-            Ok(response)
-        }
+    match begin_session(hub, &context, name, body.get("password").unwrap_or_default()).await {
+        Ok(cookies) => Ok(cookies.added_to(redirect(Redirection::SeeOther, continuation.as_str())?)),
         // Keeps what was typed, also when the database is unavailable; then the name of the app is missing.
-        Err(fault) if matches!(fault, OauthError::Rule(_) | OauthError::Throttled(_)) || fault.is_temporary() => {
+        Err(error) if matches!(error, OauthError::Rule(_) | OauthError::Throttled(_)) || error.is_temporary() => {
             let app = app_of(hub, &continuation).await.unwrap_or_default();
             let return_path = continuation.as_str();
-            Ok(pages::sign_in(&pages::SignInPage { return_path, app: app.as_deref(), name, notice: None, refusal: Some(&fault) }))
+            Ok(pages::sign_in(&pages::SignInPage { return_path, app: app.as_deref(), name, notice: None, refusal: Some(&error) }))
         }
-        Err(fault) => Err(fault),
+        Err(error) => Err(error),
     }
 }
 
-async fn proven(hub: &Hub, context: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
+async fn begin_session(hub: &Hub, context: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // No account has such a name or password, so nothing is compared or counted.
         hub.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context).await?;

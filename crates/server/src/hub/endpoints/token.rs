@@ -36,11 +36,11 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     let credentials = client_authentication::read(&hub, &context, &body).await?;
     let issue = TokenRequest { hub: &hub, context: &context, credentials: &credentials, body: &body }.execute().await?;
     hub.0.metrics.tokens_issued(body.get("grant_type"));
-    Ok(json_no_store(written(&hub, &issue)?))
+    Ok(json_no_store(token_json(&hub, &issue)?))
 }
 
 /// RFC 6749, section 5.1.
-fn written(hub: &Hub, issue: &IssuedTokens) -> Result<String, OauthError> {
+fn token_json(hub: &Hub, issue: &IssuedTokens) -> Result<String, OauthError> {
     let now = clock::now();
     let access = hub.0.keys.sign(&issue.access_claims(hub.issuer(), random::uuid(), now))?;
     let mut answer = Map::new();

@@ -11,7 +11,8 @@ use crate::config::Binding;
 use crate::http::request_context::RequestContext;
 use crate::problem::oauth::OauthError;
 use crate::response::json_no_store;
-use crate::satellite::{Satellite, json_request, token_exchange};
+use crate::satellite::json_request::{self, malformed};
+use crate::satellite::{Satellite, token_exchange};
 
 use super::login::{KIND, cookie_name};
 
@@ -25,11 +26,11 @@ const ISSUER: Error = Error::new(ErrorCode::InvalidRequest, "iss: the response c
 
 pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response, OauthError> {
     let accepted = "the body has an unknown member; code, state and iss are accepted";
-    let (context, mut texts) = json_request::posted(&satellite, request, ["code", "state", "iss"], accepted).await?;
-    let code = texts.required(0, "code is missing; the hub put it into the redirect")?;
-    let state = texts.required(1, "state is missing; the hub put it into the redirect")?;
-    let record = taken(&satellite, &state, &context, texts.optional(2).as_deref()).await.inspect_err(|fault| {
-        tracing::info!(reason = %fault, "login.refused");
+    let (context, [code, state, issuer]) = json_request::posted(&satellite, request, ["code", "state", "iss"], accepted).await?;
+    let code = code.ok_or(malformed("code is missing; the hub put it into the redirect"))?;
+    let state = state.ok_or(malformed("state is missing; the hub put it into the redirect"))?;
+    let record = taken(&satellite, &state, &context, issuer.as_deref()).await.inspect_err(|error| {
+        tracing::info!(reason = %error, "login.refused");
     })?;
     let pairs = [
         ("grant_type", "authorization_code"),
@@ -37,8 +38,8 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
         ("redirect_uri", satellite.0.at.redirect.as_str()),
         ("code_verifier", record.verifier.expose()),
     ];
-    let mut tokens = token_exchange::tokens(&satellite, &pairs).await.inspect_err(|fault| {
-        tracing::info!(reason = %fault, "login.refused");
+    let mut tokens = token_exchange::tokens(&satellite, &pairs).await.inspect_err(|error| {
+        tracing::info!(reason = %error, "login.refused");
     })?;
     warn_of_invalid_token(&satellite, tokens.get("access_token").and_then(serde_json::Value::as_str)).await;
     tokens.insert("return_to".to_owned(), record.return_to.as_str().into());

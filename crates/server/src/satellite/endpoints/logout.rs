@@ -1,5 +1,4 @@
-//! `POST /auth/logout`: revokes a refresh token at the hub, which ends its family and its session, and drops the cached account here and at
-//! every replica.
+//! `POST /auth/logout`: revokes a refresh token and its session at the hub, and drops the cached account here and at every replica.
 
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -14,8 +13,8 @@ use crate::satellite::{Satellite, json_request, rotated_tokens, token_exchange};
 use super::refresh::{ACCEPTED, MISSING};
 
 pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response, OauthError> {
-    let (context, mut texts) = json_request::posted(&satellite, request, ["refresh_token"], ACCEPTED).await?;
-    let token = texts.required(0, MISSING)?;
+    let (context, [token]) = json_request::posted(&satellite, request, ["refresh_token"], ACCEPTED).await?;
+    let token = token.ok_or(MISSING)?;
     if !token_exchange::is_plausible(&token) {
         return Ok(revoked(&satellite));
     }
