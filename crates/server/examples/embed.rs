@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
 
 async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::from_environment()?;
-    logging::start(&config);
+    logging::start(&config.log, config.log_format);
     let state = boot::boot(&config).await?;
     let listener = listen::bind(config.listen)?;
     let stop = listen::signal();

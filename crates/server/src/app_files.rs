@@ -1,15 +1,13 @@
-//! `APP_FILES`: serves the files of a single-page app at paths that have no route.
-//!
-//! The files are read once at the start. No request reaches the file system.
+//! `APP_FILES`: serves the files of a single-page app at paths that have no route. They are read once, at the start.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_FRAME_OPTIONS};
-use axum::http::{HeaderValue, Method, Response};
+use axum::http::{HeaderValue, Method};
+use axum::response::Response;
 use percent_encoding::percent_decode_str;
 
 use crate::boot_error::BootError;
@@ -29,7 +27,6 @@ const RESERVED: [&str; 7] = ["api", "auth", "docs", "graphql", "health", "metric
 const MAX_FILES: usize = 5_000;
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The files of an app. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct AppFiles(Arc<HashMap<String, StaticDocument>>);
 
@@ -58,7 +55,7 @@ impl AppFiles {
     }
 
     /// The file at a path; the index for a path without a file extension.
-    pub(crate) fn answer(&self, request: &Request) -> Response<Body> {
+    pub(crate) fn answer(&self, request: &Request) -> Response {
         let Some(file) = self.find(request.uri().path()) else { return NO_SUCH_PATH.response() };
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Problem::MethodNotAllowed("GET, HEAD").response();
@@ -83,7 +80,6 @@ impl AppFiles {
     }
 }
 
-/// Whether paths with this first segment are our own.
 fn is_reserved(first: &str) -> bool {
     first.starts_with('.') || RESERVED.contains(&first)
 }
@@ -117,7 +113,6 @@ fn found(root: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// The media type of a file extension.
 fn kind(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     match ending.as_deref().unwrap_or_default() {

@@ -1,5 +1,4 @@
-//! Turns a request into its caller, with the help of the hub or the satellite, and serves `/auth/me` and `/auth/verify`. Under the
-//! strategy `none` every caller is the anonymous account.
+//! Turns a request into its caller, by the hub, the satellite or the strategy `none`, and serves `/auth/me` and `/auth/verify`.
 
 mod me;
 mod verify;
@@ -22,7 +21,6 @@ use crate::satellite::Satellite;
 
 pub use crate::caller::Caller;
 
-/// Turns a request into its caller. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Authenticator(Kind);
 
@@ -30,9 +28,7 @@ pub struct Authenticator(Kind);
 enum Kind {
     /// Every caller is this viewer; tokens are ignored.
     Fixed(Arc<Viewer>),
-    /// This process issues the tokens.
     Hub(Hub),
-    /// The hub of this satellite issues the tokens.
     Satellite(Satellite),
 }
 
@@ -55,12 +51,10 @@ impl Authenticator {
         Authenticator(Kind::Satellite(satellite))
     }
 
-    /// The hub, if this process is one.
     pub(crate) fn as_hub(&self) -> Option<&Hub> {
         if let Kind::Hub(hub) = &self.0 { Some(hub) } else { None }
     }
 
-    /// The satellite, if this process is one.
     pub fn as_satellite(&self) -> Option<&Satellite> {
         if let Kind::Satellite(satellite) = &self.0 { Some(satellite) } else { None }
     }

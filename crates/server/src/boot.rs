@@ -9,7 +9,7 @@ use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use store::check::Report;
-use store::hub_records::Records;
+use store::hub_records::{Records, accounts, clients, rights};
 use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
@@ -26,7 +26,6 @@ use crate::query_service::QueryService;
 use crate::query_service::reader::DatabaseReader;
 use crate::satellite::Satellite;
 
-/// Boots a server.
 pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let app_files = app_files(config)?;
     let role = role(config)?;
@@ -53,7 +52,6 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     Ok(AppState { queries, authenticator, graphql, app_files })
 }
 
-/// The identity role, with what it needs.
 enum Role {
     None,
     Hub(KeyFiles),
@@ -84,7 +82,6 @@ fn warn_of_app_url(config: &Config) {
     }
 }
 
-/// The files of the app to serve.
 fn app_files(config: &Config) -> Result<Option<AppFiles>, BootError> {
     let Some(folder) = &config.app_files else { return Ok(None) };
     if config.strategy == Strategy::LocalProvider {
@@ -109,8 +106,8 @@ async fn start_hub(
         tracing::info!(step, "migrated the tables of the hub");
     }
     let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
-    store::hub_records::rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
-    if store::hub_records::accounts::count(&records).await.map_err(unusable)? == 0 {
+    rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
+    if accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );
@@ -125,11 +122,8 @@ async fn start_hub(
 
 /// Logs how to allow a client to change records over HTTP, if none may yet.
 async fn log_administration_hint(records: &Records) -> Result<(), store::Error> {
-    let clients = store::hub_records::clients::list(records).await?;
-    if !clients.is_empty()
-        && !clients.iter().any(|client| client.administers)
-        && store::hub_records::accounts::active_administrators(records).await? > 0
-    {
+    let clients = clients::list(records).await?;
+    if !clients.is_empty() && !clients.iter().any(|client| client.administers) && accounts::active_administrators(records).await? > 0 {
         tracing::info!(
             "no client of this hub may change its records over HTTP; to let one: peristyle client update --id CLIENT --administers true"
         );
@@ -227,12 +221,11 @@ fn create_private(path: &str) -> std::io::Result<()> {
     }
 }
 
-/// The records of a hub, migrated.
 pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
-    store::hub_records::rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
+    rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
     Ok(records)
 }
 

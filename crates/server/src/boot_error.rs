@@ -1,6 +1,5 @@
 //! Why a process does not start.
 
-/// Why a process does not start: a message for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BootError(pub String);

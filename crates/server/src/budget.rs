@@ -1,4 +1,4 @@
-//! The budgets of the process: bytes, work and connections. Everything that a client can make the process hold takes its part from a budget.
+//! The budgets of bytes, work and connections: the bounds of everything that a client can make the process hold.
 //! `docs/guide/operations.md` lists each with its default, its metric and its refusal.
 
 mod connections;
@@ -14,67 +14,55 @@ pub(crate) use connections::{AddressLimit, Place, PlaceKind};
 pub(crate) use fair_queue::{FairQueue, QueueLimits, Slot};
 pub(crate) use memory::{Memory, Reservation};
 
-/// What one connection holds beside what its requests reserve: the buffers of its head, and bodies up to [`FREE_BODY_BYTES`].
+/// The memory of one connection without reservations: the buffers of its head, and bodies up to [`FREE_BODY_BYTES`].
 const CONNECTION_BYTES: usize = 64 * 1024 + FREE_BODY_BYTES;
-/// What a request's body holds without a reservation.
+/// A body up to this size needs no reservation.
 pub(crate) const FREE_BODY_BYTES: usize = 64 * 1024;
-/// What validating one body of the largest size can take: the tree is many times the size of its text.
+/// The memory to validate a body of the largest size: the tree is many times the size of its text.
 const MAX_VALIDATION_BYTES: usize = 40 * 1024 * 1024;
-/// What one answer that is compressed holds beside its bytes.
 const COMPRESSOR_BYTES: usize = 1024 * 1024;
 
-/// What the process may use.
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetSettings {
-    /// The memory of the process, in bytes (`MEMORY_BUDGET`).
+    /// `MEMORY_BUDGET`, in bytes.
     pub memory: usize,
-    /// Connections in all (`MAX_CONNECTIONS`); as many as the memory allows where it is not set.
+    /// `MAX_CONNECTIONS`; as many as the memory allows if it is not set.
     pub max_connections: Option<usize>,
-    /// Connections of one client address (`MAX_CONNECTIONS_PER_ADDRESS`); half of all where it is not set.
+    /// `MAX_CONNECTIONS_PER_ADDRESS`; half of all connections if it is not set.
     pub max_connections_per_address: Option<usize>,
 }
 
 impl BudgetSettings {
-    /// The most connections that are taken where nothing else is said.
     const DEFAULT_MAX_CONNECTIONS: usize = 4_096;
-    /// The smallest memory with which the process can do its work.
+    /// The process cannot work with less memory.
     pub const MIN_MEMORY: usize = 64 * 1024 * 1024;
 
-    /// Connections in all.
     pub fn connections(&self) -> usize {
         let by_memory = self.memory / 4 / CONNECTION_BYTES;
         self.max_connections.unwrap_or_else(|| by_memory.min(Self::DEFAULT_MAX_CONNECTIONS))
     }
 
-    /// What one statement may hold of rows, and again of related rows, where so many run at once: a quarter of the memory together.
+    /// The bytes of rows, and again of related rows, that one of `pool` concurrent statements may hold: together a quarter of the memory.
     pub fn bytes_per_statement(&self, pool: usize) -> usize {
         (self.memory / 4 / 2 / pool.max(1)).clamp(256 * 1024, 8 * 1024 * 1024)
     }
 }
 
-/// The budgets of the process. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Budgets {
-    /// Connections, in all and by client address.
     pub connections: Connections,
-    /// Bytes of request bodies and what is made of them.
+    /// Bytes of request bodies and of the documents parsed from them.
     pub(crate) bodies: Memory,
-    /// Bytes of answers that wait for their clients.
     pub(crate) answers: Memory,
-    /// Statements that run on the database.
     pub(crate) statements: FairQueue,
-    /// Answers that are streamed from the database.
     pub(crate) streams: FairQueue,
-    /// Requests to the endpoints of a hub or a satellite.
     pub(crate) identity: FairQueue,
-    /// Accounts that a hub looks up for tokens.
     pub(crate) lookups: FairQueue,
     /// Documents and statements that are parsed and validated.
     pub(crate) validation: FairQueue,
 }
 
 impl Budgets {
-    /// The budgets of a process with so many database connections.
     pub fn new(settings: &BudgetSettings, pool: usize) -> Self {
         let connections = settings.connections();
         let per_address = settings.max_connections_per_address.unwrap_or(connections / 2).max(1);
@@ -94,24 +82,20 @@ impl Budgets {
         }
     }
 
-    /// Accounts that are looked up at once.
     fn lookups(pool: usize) -> usize {
         (pool / 4).max(2)
     }
 
-    /// The database connections beside those for statements: for looking accounts up, so that statements keep no caller from being known;
-    /// one to see whether the database answers, and one for the process's own tasks.
+    /// The database connections that statements cannot take: for account lookups, for the readiness check, and for maintenance.
     pub(crate) fn reserved_connections(pool: usize) -> usize {
         Self::lookups(pool) + 2
     }
 
-    /// Room for one more answer that is compressed.
     pub(crate) fn reserve_compressor(&self, caller: CallerKey) -> Option<Reservation> {
         let mut reservation = self.answers.reserve(caller);
         reservation.grow(COMPRESSOR_BYTES).ok().map(|()| reservation)
     }
 
-    /// What each budget holds now, by its name.
     pub(crate) fn figures(&self) -> Vec<(&'static str, Figures)> {
         vec![
             ("connections", self.connections.figures()),
@@ -126,24 +110,19 @@ impl Budgets {
     }
 }
 
-/// What a budget holds now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Figures {
     pub(crate) used: usize,
     pub(crate) limit: usize,
-    /// Requests that wait for their turn.
     pub(crate) waiting: usize,
     /// Requests that were refused since the process started.
     pub(crate) refused: u64,
 }
 
-/// A budget is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Overloaded {
-    /// Too much work, or too much work of this caller.
     #[error("too many requests are being answered; try again shortly")]
     Busy,
-    /// Too many bytes, or too many bytes of this caller.
     #[error("the memory for requests and answers is used up; try again shortly, or ask for less with `limit`")]
     Memory,
 }
@@ -151,9 +130,7 @@ pub enum Overloaded {
 /// The caller that work and bytes are counted for: the account, or the client address of an anonymous request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallerKey {
-    /// An account that was authenticated.
     Account(Uuid),
-    /// A client address.
     Address(IpAddr),
 }
 

@@ -28,9 +28,7 @@ pub struct Caller {
 enum Identity {
     /// This process authenticates nobody.
     Unchecked,
-    /// The request has no token.
     Anonymous,
-    /// The request has a valid token of this account.
     Account(Uuid),
 }
 
@@ -40,7 +38,6 @@ impl Caller {
         Caller { viewer, identity: Identity::Unchecked, key, unmarked_client: None }
     }
 
-    /// A caller without a token.
     pub(crate) fn anonymous(key: CallerKey) -> Self {
         Caller { viewer: ANONYMOUS.clone(), identity: Identity::Anonymous, key, unmarked_client: None }
     }
@@ -56,12 +53,10 @@ impl Caller {
         self.unmarked_client.clone().map_or(Ok(()), |client| Err(Problem::ClientMayNotAdminister(client)))
     }
 
-    /// The account as the policy sees it.
     pub fn viewer(&self) -> &Viewer {
         &self.viewer
     }
 
-    /// The key that budgets count by.
     pub(crate) fn key(&self) -> CallerKey {
         self.key
     }

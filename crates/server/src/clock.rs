@@ -2,7 +2,6 @@
 
 use identity::timestamp::Timestamp;
 
-/// The time now.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock for identity")]
 pub fn now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

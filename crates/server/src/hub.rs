@@ -1,7 +1,5 @@
-//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, shows the sign-in page, and authenticates callers.
-//!
-//! Each endpoint reads its request, looks up rows, lets `identity` decide, and saves the decision in one transaction. The process keeps no
-//! state that matters, so that several hubs on one database act as one.
+//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, shows the sign-in page, and authenticates callers. The
+//! process keeps no state that matters, so that several hubs on one database act as one.
 
 mod audit_deduplication;
 mod change_feed;
@@ -9,14 +7,11 @@ mod client_authentication;
 mod credentials;
 pub(crate) mod endpoints;
 mod form_request;
-mod grants;
-mod heartbeat;
 mod maintenance;
 mod metrics;
 mod pages;
 mod password_hasher;
 mod pending_attempts;
-mod resources;
 mod session_cookie;
 mod signing_keys;
 pub(crate) mod user_agent;
@@ -29,11 +24,12 @@ use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::grant::{RefreshRules, Terms, status};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use prometheus_client::registry::Registry;
-use query::policy::Viewer;
+use query::manifest::{Manifest, ManifestError};
+use query::sql::Dialect;
 use serde_json::{Value, json};
 use store::hub_records::Records;
 use store::hub_records::audit_log::AuditContext;
-use store::hub_records::token_families::LoadedFamily;
+use store::hub_records::token_families::{self, LoadedFamily};
 use uuid::Uuid;
 
 use crate::boot_error::BootError;
@@ -50,9 +46,7 @@ use crate::problem::oauth::OauthError;
 
 pub(crate) use change_feed::follow;
 pub(crate) use endpoints::account_row;
-pub(crate) use heartbeat::beat;
-pub(crate) use maintenance::keep;
-pub(crate) use resources::{ACCOUNT, manifest};
+pub(crate) use maintenance::{beat, keep};
 pub(crate) use signing_keys::KeyFiles;
 
 use audit_deduplication::RefusalLog;
@@ -63,7 +57,19 @@ use password_hasher::PasswordHasher;
 use pending_attempts::PendingAttempts;
 use signing_keys::SigningKeys;
 
-/// A hub. Cheap to clone.
+/// The resource of accounts.
+pub(crate) const ACCOUNT: &str = "iam.account";
+
+/// The hub's own records as resources, read by the same engine as every manifest.
+pub(crate) fn manifest(dialect: Dialect) -> Result<Manifest, ManifestError> {
+    let text = include_str!("hub/resources.toml");
+    match dialect {
+        Dialect::Postgres => Manifest::read(text),
+        // SQLite has no schemas, so the schema becomes a prefix.
+        Dialect::Sqlite => Manifest::read(&text.replace("\"peristyle.", "\"peristyle_")),
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Hub(Arc<Inner>);
 
@@ -116,113 +122,76 @@ impl Hub {
         &self.0.records
     }
 
-    fn keys(&self) -> &SigningKeys {
-        &self.0.keys
-    }
-
     pub(crate) fn hasher(&self) -> &PasswordHasher {
         &self.0.hasher
     }
 
-    fn metrics(&self) -> &HubMetrics {
-        &self.0.metrics
-    }
-
-    /// Adds the hub's figures to the metrics of the process.
     pub(crate) fn register_metrics(&self, registry: &mut Registry) {
-        self.metrics().register(self.hasher(), registry);
-    }
-
-    fn pending_attempts(&self) -> &PendingAttempts {
-        &self.0.pending_attempts
-    }
-
-    fn feed(&self) -> &ChangeFeed {
-        &self.0.feed
+        self.0.metrics.register(self.hasher(), registry);
     }
 
     /// Ends the streams of account changes before the process stops.
     pub(crate) fn retire(&self) {
-        self.feed().retire();
+        self.0.feed.retired.send_replace(true);
     }
 
     /// Records the refusal of an unauthenticated request. Of a flood it records the number.
     async fn note_refusal(&self, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
-        self.0.refusal_log.note(self.records(), event, context).await
+        self.0.refusal_log.note(self.records(), event, context.occasion()).await
     }
 
-    /// Records the refusal of an operation of administration. Of a flood it records the number.
+    /// The same for an operation of administration.
     pub(crate) async fn note_refused_operation(&self, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
-        self.0.refusal_log.note_at(self.records(), event, occasion).await
+        self.0.refusal_log.note(self.records(), event, occasion).await
     }
 
     /// Refuses a request that a page of another origin sent, and records the refusal.
     async fn refuse_cross_origin(&self, context: &RequestContext) -> Result<(), OauthError> {
-        let Err(fault) = context.refuse_cross_origin(self.issuer()) else { return Ok(()) };
+        let Err(error) = context.refuse_cross_origin(self.issuer()) else { return Ok(()) };
         self.note_cross_origin(context).await?;
-        Err(fault)
+        Err(error)
     }
 
     async fn note_cross_origin(&self, context: &RequestContext) -> Result<(), store::Error> {
         self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context).await
     }
 
-    fn budgets(&self) -> &Budgets {
-        &self.0.budgets
-    }
-
-    fn proxies(&self) -> &Proxies {
-        &self.0.proxies
-    }
-
     /// The client address, as the throttle and the audit log have it.
     pub(crate) fn address(&self, headers: &HeaderMap, extensions: &Extensions) -> String {
-        request_context::address(self.proxies(), headers, extensions)
+        request_context::address(&self.0.proxies, headers, extensions)
     }
 
-    /// Verifies a token that this hub issued.
     fn verify<C: Claims>(&self, text: &str, audience: &str) -> Result<Verified<C>, TokenFault> {
         let token = Unverified::read(text)?;
-        let keys = self.keys().current();
-        let key = keys.set().find(token.key_id()).ok_or(TokenFault::UnknownKey)?;
+        let keys = self.0.keys.current();
+        let key = keys.set.find(token.key_id()).ok_or(TokenFault::UnknownKey)?;
         token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: clock::now(), end: End::Own })
     }
 
     /// The claims of an `id_token_hint`, for any client and of any age.
     fn hint(&self, text: &str) -> Option<IdClaims> {
         let token = Unverified::read(text).ok()?;
-        let keys = self.keys().current();
-        let key = keys.set().find(token.key_id())?;
+        let keys = self.0.keys.current();
+        let key = keys.set.find(token.key_id())?;
         IdClaims::read_hint(&token, key, self.issuer(), clock::now()).ok().map(Verified::into_claims)
     }
 
-    /// The account of an access token, if its family is active and the account may sign in.
-    async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
-        Ok(self.standing_of(token).await?.map(|standing| standing.account))
-    }
-
-    /// The same with the family of the token.
-    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<LoadedFamily>, store::Error> {
-        let found = store::hub_records::token_families::load(self.records(), token.claims().family).await?;
+    /// The family and the account of an access token, if the family is active and the account may sign in.
+    async fn active_family(&self, token: &Verified<AccessClaims>) -> Result<Option<LoadedFamily>, store::Error> {
+        let found = token_families::load(self.records(), token.claims().family).await?;
         Ok(found.filter(|found| status::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
 
-    /// The caller of a request, by its bearer token.
     pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
         let address = CallerKey::of_address(ClientAddress::of(extensions));
         let Some(text) = bearer_token::read(headers)? else { return Ok(Caller::anonymous(address)) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(bearer_token::refused)?;
-        let _slot = self.budgets().lookups.acquire(address).await?;
-        let standing = self.standing_of(&token).await.map_err(Problem::of_records)?;
-        let LoadedFamily { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+        let _slot = self.0.budgets.lookups.acquire(address).await?;
+        let found = self.active_family(&token).await.map_err(Problem::of_records)?;
+        let LoadedFamily { family, account, administers } = found.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         let unmarked_client = if administers { None } else { Some(family.client) };
-        Ok(Caller::of_account(account.id, Arc::new(viewer(&account)), unmarked_client))
+        Ok(Caller::of_account(account.id, Arc::new(caller::viewer(&account.rights, details(&account))), unmarked_client))
     }
-}
-
-/// The viewer of an account.
-fn viewer(account: &Account) -> Viewer {
-    caller::viewer(&account.rights, details(account))
 }
 
 /// The object that `$account.…` in a manifest reads.
@@ -242,7 +211,6 @@ fn details(account: &Account) -> Value {
     })
 }
 
-/// The name of an account, for people.
 fn name_of(account: &Account) -> &str {
     account.username.as_deref().or(account.email.as_deref()).unwrap_or(&account.code)
 }

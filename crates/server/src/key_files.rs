@@ -11,22 +11,17 @@ pub(crate) const PUBLIC_NAME: &str = "oauth-public.key";
 const PRIVATE_NAME: &str = "oauth-private.key";
 /// The size limit of a key file. A key of 4096 bits has three thousand bytes.
 const MAX_BYTES: u64 = 64 * 1024;
-/// The modes of the files.
 const PRIVATE: u32 = 0o600;
 const PUBLIC: u32 = 0o644;
 
 /// The files of a new key pair.
 #[derive(Debug)]
 pub(crate) struct KeyPair {
-    /// The id of the key.
     pub(crate) id: String,
-    /// The private key.
     pub(crate) private: PathBuf,
-    /// The public key.
     pub(crate) public: PathBuf,
 }
 
-/// Why there is no key pair.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum KeyPairError {
     #[error("{} exists and is not overwritten", .0.display())]
@@ -69,7 +64,6 @@ pub(crate) fn read_private(path: &Path) -> Result<PrivateKey, String> {
     PrivateKey::from_pem(&text).map_err(|error| error.to_string())
 }
 
-/// The file of the next signing key.
 pub(crate) fn next_to(path: &Path) -> PathBuf {
     let mut next = path.as_os_str().to_owned();
     next.push(".next");

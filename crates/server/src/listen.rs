@@ -1,5 +1,4 @@
-//! Accepts connections within their limits of number and time, and finishes requests in flight at the end. HTTP/1 only: a proxy speaks later
-//! versions with browsers.
+//! Accepts HTTP/1 connections within limits of number and time, and finishes requests in flight at the end.
 
 mod connection;
 
@@ -45,7 +44,6 @@ const BACKLOG: u32 = 1024;
 /// Open files beside the connections of clients: databases, keys, standard streams.
 const OTHER_FILES: u64 = 512;
 
-/// Opens the listener.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -70,7 +68,6 @@ pub fn raise_file_limit(connections: usize) {
     }
 }
 
-/// The limits of a listener.
 #[derive(Clone, Debug)]
 pub struct Limits {
     connections: Connections,
@@ -133,7 +130,6 @@ where
     }
 }
 
-/// A connection that was accepted.
 struct Accepted {
     place: Place,
     peer: Peer,
@@ -148,11 +144,11 @@ impl Accepted {
         S::Future: Send,
     {
         let Accepted { place, peer, mut leave } = self;
-        let (kind, activity) = (place.kind(), place.activity().clone());
+        let (kind, activity) = (place.kind, place.activity.clone());
         // Responses are written whole, so Nagle's algorithm would only cost time.
         _ = stream.set_nodelay(true);
         let stream = Connection::new(stream, write_timeout, activity.clone());
-        let (truncation, of_requests) = (stream.truncation(), activity.clone());
+        let (truncation, of_requests) = (stream.truncation.clone(), activity.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             if kind == PlaceKind::Overflow && !is_probe(request.uri().path()) {
                 return Either::Left(no_room());

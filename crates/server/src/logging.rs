@@ -8,19 +8,10 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, fmt, registry};
 
-use crate::config::{Config, LogFormat};
+use crate::config::LogFormat;
 
 /// Starts logging. A second call changes nothing.
-pub fn start(config: &Config) {
-    write(&config.log, config.log_format);
-}
-
-/// Starts logging of errors without a configuration.
-pub(crate) fn start_for_errors(format: LogFormat) {
-    write("error", format);
-}
-
-fn write(filter: &str, format: LogFormat) {
+pub fn start(filter: &str, format: LogFormat) {
     // The driver logs bound values. They are data, which no filter may bring into the log.
     let without_data = Targets::new()
         .with_default(LevelFilter::TRACE)

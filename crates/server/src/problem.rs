@@ -3,15 +3,12 @@
 mod graphql;
 pub(crate) mod oauth;
 
-use std::borrow::Cow;
-
 use axum::body::Body;
 use axum::http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use identity::account::rights::RightsFault;
 use identity::client::ClientId;
-use query::error::Fault;
 use serde::Serialize;
 
 use crate::budget::Overloaded;
@@ -19,63 +16,72 @@ use crate::budget::Overloaded;
 pub(crate) use graphql::MediaType;
 pub use graphql::Refusal;
 
-/// Why a request is refused.
-#[derive(Debug)]
+/// Why a request is refused. The message is the `detail` that the client sees.
+#[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The statement has faults.
-    Statement(query::error::Error),
-    /// The caller lacks a permission.
+    #[error("{}", fault_summary("statement", .0.faults.iter().map(|fault| fault.message.as_str())))]
+    Statement(#[from] query::error::Error),
+    #[error("the permission this needs is missing")]
     Forbidden,
-    /// The request has no token and needs one.
+    #[error("this needs an access token: Authorization: Bearer …")]
     Unauthenticated,
-    /// The token is not valid.
+    #[error("{0}")]
     InvalidToken(&'static str),
     /// There is no such path or no such row.
+    #[error("{0}")]
     NotFound(&'static str),
-    /// The path takes these methods.
+    /// Holds the methods that the path takes.
+    #[error("this path takes {0}")]
     MethodNotAllowed(&'static str),
-    /// The body is larger than 1 MiB.
+    #[error("a body has at most 1 MiB")]
     TooLarge,
-    /// `Content-Type` is not JSON.
+    #[error("a body is sent as application/json, in UTF-8")]
     MediaType,
-    /// The body did not arrive in time.
+    #[error("the body did not arrive in time")]
     SlowBody,
-    /// The body broke off.
+    #[error("the body ended before it was whole")]
     BrokenBody,
     /// The endpoint cannot read the URL or a header.
+    #[error("{0}")]
     Malformed(&'static str),
-    /// The input of an operation has faults.
+    #[error("{}", fault_summary("input", .0.iter().map(|fault| fault.message.as_str())))]
     Input(Vec<InputFault>),
     /// The caller lacks this permission for a part of the request.
+    #[error("this needs the permission {0}")]
     Lacking(&'static str),
-    /// The client of the token may not change the hub's records.
+    #[error(
+        "the client {0} of the access token may not change records of the hub; `peristyle client update --id {0} --administers true` allows it"
+    )]
     ClientMayNotAdminister(ClientId),
     /// The change would break a rule of rights.
+    #[error("{0}")]
     Rights(RightsFault),
-    /// A record with this name exists.
+    #[error("{0}")]
     Exists(String),
-    /// Too many passwords are being hashed.
+    #[error("too many passwords are being hashed; try again shortly")]
     Busy,
     /// A budget of the process is used up.
-    Overloaded(Overloaded),
-    /// The body is compressed.
+    #[error("{0}")]
+    Overloaded(#[from] Overloaded),
+    #[error("the body has Content-Encoding; send it without")]
     ContentEncoding,
     /// `Host` names a host that this process does not serve.
+    #[error("this server does not serve the host of the request; ALLOWED_HOSTS and APP_URL name the hosts that it serves")]
     Misdirected,
     /// A GraphQL request is refused, with the reason.
+    #[error("{1}")]
     Graphql(Refusal, String),
-    /// The hub is unavailable, so that no token can be checked.
+    #[error("the hub is unavailable, so no token can be checked; try again shortly")]
     Identity,
-    /// The database failed.
-    Store(store::Error),
+    #[error("{}", store_detail(.0))]
+    Store(#[from] store::Error),
     /// A bug or a misconfiguration. Only the log names it.
+    #[error("{INTERNAL}")]
     Internal(&'static str),
 }
 
-/// One fault of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFault {
-    /// The stable code.
     pub code: &'static str,
     /// A JSON Pointer into the input.
     pub path: String,
@@ -87,32 +93,17 @@ pub struct InputFault {
 #[derive(Clone, Debug)]
 pub(crate) struct ProblemSummary {
     pub(crate) code: &'static str,
-    pub(crate) detail: Cow<'static, str>,
+    pub(crate) detail: String,
 }
+
+/// What a client hears of a bug.
+const INTERNAL: &str = "something went wrong on our side; the log has the request's id";
 
 /// RFC 6750: the token is not valid.
 const INVALID_TOKEN: HeaderValue = HeaderValue::from_static("Bearer error=\"invalid_token\"");
 
 /// No route has this path.
 pub(crate) const NO_SUCH_PATH: Problem = Problem::NotFound("there is nothing at this path");
-
-impl From<query::error::Error> for Problem {
-    fn from(error: query::error::Error) -> Self {
-        Problem::Statement(error)
-    }
-}
-
-impl From<Overloaded> for Problem {
-    fn from(overloaded: Overloaded) -> Self {
-        Problem::Overloaded(overloaded)
-    }
-}
-
-impl From<store::Error> for Problem {
-    fn from(error: store::Error) -> Self {
-        Problem::Store(error)
-    }
-}
 
 /// A kind of problem, for the OpenAPI document.
 pub(crate) struct ProblemKind {
@@ -123,7 +114,6 @@ pub(crate) struct ProblemKind {
     pub(crate) header: Option<(&'static str, &'static str)>,
 }
 
-/// Every problem of a read.
 pub(crate) fn read_problems() -> Vec<ProblemKind> {
     let fault = query::error::Error { faults: Vec::new() };
     let unavailable = store::Error::Unavailable(String::new());
@@ -180,25 +170,8 @@ struct FaultJson<'p> {
     message: &'p str,
 }
 
-impl<'p> From<&'p Fault> for FaultJson<'p> {
-    fn from(fault: &'p Fault) -> Self {
-        FaultJson { code: fault.code.as_str(), path: &fault.path, message: &fault.message }
-    }
-}
-
-impl<'p> From<&'p InputFault> for FaultJson<'p> {
-    fn from(fault: &'p InputFault) -> Self {
-        FaultJson { code: fault.code, path: &fault.path, message: &fault.message }
-    }
-}
-
-/// The parts of a problem that every kind has.
-struct ProblemParts {
-    status: StatusCode,
-    code: &'static str,
-    title: &'static str,
-    detail: String,
-}
+/// The status, the code and the title of a problem.
+type ProblemHead = (StatusCode, &'static str, &'static str);
 
 impl Problem {
     /// The problem of a lookup that is no statement of the caller. A timeout then means that the database is unavailable.
@@ -210,7 +183,7 @@ impl Problem {
     }
 
     fn kind(&self) -> ProblemKind {
-        let ProblemParts { status, code, title, .. } = self.parts();
+        let (status, code, title) = self.head();
         let header = self.header(status).map(|(name, _)| match name {
             ALLOW => ("Allow", "The methods that the path takes"),
             ACCEPT_ENCODING => ("Accept-Encoding", "The accepted content encodings of a body"),
@@ -220,105 +193,41 @@ impl Problem {
         ProblemKind { status: status.as_u16(), code, title, header }
     }
 
-    fn parts(&self) -> ProblemParts {
-        let parts = |status, code, title, detail: &str| ProblemParts { status, code, title, detail: detail.to_owned() };
+    fn head(&self) -> ProblemHead {
         match self {
-            Problem::Statement(error) => {
-                let detail = fault_summary("statement", error.faults.iter().map(|fault| fault.message.as_str()));
-                parts(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
+            Problem::Statement(_) => (StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid"),
+            Problem::Input(_) => (StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid"),
+            Problem::Forbidden | Problem::Lacking(_) => (StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed"),
+            Problem::Rights(fault) => (StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take"),
+            Problem::ClientMayNotAdminister(_) => (StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer"),
+            Problem::Exists(_) => (StatusCode::CONFLICT, "EXISTS", "Exists already"),
+            Problem::Busy | Problem::Overloaded(_) | Problem::Store(store::Error::Overloaded) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy")
             }
-            Problem::Input(faults) => {
-                let detail = fault_summary("input", faults.iter().map(|fault| fault.message.as_str()));
-                parts(StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid", &detail)
+            Problem::ContentEncoding => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_CONTENT_ENCODING", "Unsupported content encoding")
             }
-            Problem::Lacking(permission) => {
-                parts(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", &format!("this needs the permission {permission}"))
+            Problem::Misdirected => (StatusCode::MISDIRECTED_REQUEST, "MISDIRECTED", "Host not served"),
+            Problem::Unauthenticated => (StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Not signed in"),
+            Problem::InvalidToken(_) => (StatusCode::UNAUTHORIZED, "INVALID_TOKEN", "Token not accepted"),
+            Problem::NotFound(_) => (StatusCode::NOT_FOUND, "NOT_FOUND", "Not found"),
+            Problem::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed"),
+            Problem::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "Body too large"),
+            Problem::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type"),
+            Problem::SlowBody => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow"),
+            Problem::BrokenBody => (StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off"),
+            Problem::Malformed(_) => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Request malformed"),
+            Problem::Graphql(refusal, _) => refusal.head(),
+            Problem::Identity => (StatusCode::SERVICE_UNAVAILABLE, "IDENTITY_UNAVAILABLE", "Hub out of reach"),
+            Problem::Store(store::Error::Unavailable(_)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "DATABASE_UNAVAILABLE", "Database out of reach")
             }
-            Problem::Rights(fault) => parts(StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take", &fault.to_string()),
-            Problem::ClientMayNotAdminister(client) => {
-                let detail = format!(
-                    "the client {client} of the access token may not change records of the hub; `peristyle client update --id {client} --administers true` allows it"
-                );
-                parts(StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer", &detail)
+            Problem::Store(store::Error::TooExpensive { .. }) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "TOO_EXPENSIVE", "Statement too expensive")
             }
-            Problem::Exists(detail) => parts(StatusCode::CONFLICT, "EXISTS", "Exists already", detail),
-            Problem::Busy => {
-                let detail = "too many passwords are being hashed; try again shortly";
-                parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", detail)
-            }
-            Problem::Overloaded(overloaded) => parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", &overloaded.to_string()),
-            Problem::ContentEncoding => parts(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "UNSUPPORTED_CONTENT_ENCODING",
-                "Unsupported content encoding",
-                "the body has Content-Encoding; send it without",
-            ),
-            Problem::Misdirected => parts(
-                StatusCode::MISDIRECTED_REQUEST,
-                "MISDIRECTED",
-                "Host not served",
-                "this server does not serve the host of the request; ALLOWED_HOSTS and APP_URL name the hosts that it serves",
-            ),
-            Problem::Forbidden => parts(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
-            Problem::Unauthenticated => {
-                parts(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Not signed in", "this needs an access token: Authorization: Bearer …")
-            }
-            Problem::InvalidToken(detail) => parts(StatusCode::UNAUTHORIZED, "INVALID_TOKEN", "Token not accepted", detail),
-            Problem::NotFound(detail) => parts(StatusCode::NOT_FOUND, "NOT_FOUND", "Not found", detail),
-            Problem::MethodNotAllowed(allowed) => {
-                parts(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed", &format!("this path takes {allowed}"))
-            }
-            Problem::TooLarge => parts(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "Body too large", "a body has at most 1 MiB"),
-            Problem::MediaType => parts(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "UNSUPPORTED_MEDIA_TYPE",
-                "Unsupported media type",
-                "a body is sent as application/json, in UTF-8",
-            ),
-            Problem::SlowBody => parts(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
-            Problem::BrokenBody => parts(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),
-            Problem::Malformed(detail) => parts(StatusCode::BAD_REQUEST, "BAD_REQUEST", "Request malformed", detail),
-            Problem::Graphql(refusal, detail) => refusal.parts(detail),
-            Problem::Identity => parts(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "IDENTITY_UNAVAILABLE",
-                "Hub out of reach",
-                "the hub is unavailable, so no token can be checked; try again shortly",
-            ),
-            Problem::Store(store::Error::Overloaded) => {
-                parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", "every database connection is busy; try again shortly")
-            }
-            Problem::Store(store::Error::Unavailable(_)) => parts(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "DATABASE_UNAVAILABLE",
-                "Database out of reach",
-                "the database is unavailable; try again shortly",
-            ),
-            Problem::Store(store::Error::TooExpensive { .. }) => parts(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "TOO_EXPENSIVE",
-                "Statement too expensive",
-                "the database expects this statement to cost more than is allowed here (QUERY_MAX_COST); filter and order by fields that \
-                 have an index, ask for fewer rows with `limit`, or use `list` where no total is needed",
-            ),
-            Problem::Store(store::Error::NotReady(_)) => parts(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "RESOURCE_NOT_READY",
-                "Resource not ready",
-                "the table or view behind this resource is not ready, such as a materialized view that was never refreshed; it must be fixed in the database",
-            ),
-            Problem::Store(store::Error::Timeout) => parts(
-                StatusCode::GATEWAY_TIMEOUT,
-                "TIMEOUT",
-                "Statement timed out",
-                "the statement ran longer than allowed; narrow it with `where` or `limit`",
-            ),
-            Problem::Store(_) | Problem::Internal(_) => parts(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "INTERNAL",
-                "Internal error",
-                "something went wrong on our side; the log has the request's id",
-            ),
+            Problem::Store(store::Error::NotReady(_)) => (StatusCode::SERVICE_UNAVAILABLE, "RESOURCE_NOT_READY", "Resource not ready"),
+            Problem::Store(store::Error::Timeout) => (StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "Statement timed out"),
+            Problem::Store(_) | Problem::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "Internal error"),
         }
     }
 
@@ -328,7 +237,7 @@ impl Problem {
         let mut response = Response::new(Body::from(serde_json::to_vec(&json).unwrap_or_default()));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        response.extensions_mut().insert(ProblemSummary { code: json.code, detail: json.detail.into() });
+        response.extensions_mut().insert(ProblemSummary { code: json.code, detail: json.detail });
         self.set_header(&mut response);
         response
     }
@@ -343,22 +252,25 @@ impl Problem {
     }
 
     fn json(&self) -> (StatusCode, ProblemJson<'_>) {
-        let ProblemParts { status, code, title, detail } = self.parts();
+        let (status, code, title) = self.head();
         match self {
             Problem::Store(error @ store::Error::TooExpensive { .. }) => tracing::warn!(%error, "refused a statement"),
             Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "request failed"),
             Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "request failed"),
             _ => {}
         }
+        let fault_json = |code, path, message| FaultJson { code, path, message };
         let json = ProblemJson {
             kind: format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
             title,
             status: status.as_u16(),
-            detail,
+            detail: self.to_string(),
             code,
             errors: match self {
-                Problem::Statement(error) => Some(error.faults.iter().map(FaultJson::from).collect()),
-                Problem::Input(faults) => Some(faults.iter().map(FaultJson::from).collect()),
+                Problem::Statement(error) => {
+                    Some(error.faults.iter().map(|fault| fault_json(fault.code.as_str(), &fault.path, &fault.message)).collect())
+                }
+                Problem::Input(faults) => Some(faults.iter().map(|fault| fault_json(fault.code, &fault.path, &fault.message)).collect()),
                 _ => None,
             },
         };
@@ -366,7 +278,7 @@ impl Problem {
     }
 
     fn set_header(&self, response: &mut Response<Body>) {
-        if let Some((name, value)) = self.header(self.parts().status) {
+        if let Some((name, value)) = self.header(self.head().0) {
             response.headers_mut().insert(name, value);
         }
     }
@@ -388,6 +300,23 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
         self.response()
+    }
+}
+
+/// What a client hears of a failure of the database. The log has the error itself.
+fn store_detail(error: &store::Error) -> &'static str {
+    match error {
+        store::Error::Overloaded => "every database connection is busy; try again shortly",
+        store::Error::Unavailable(_) => "the database is unavailable; try again shortly",
+        store::Error::TooExpensive { .. } => {
+            "the database expects this statement to cost more than is allowed here (QUERY_MAX_COST); filter and order by fields that have \
+             an index, ask for fewer rows with `limit`, or use `list` where no total is needed"
+        }
+        store::Error::NotReady(_) => {
+            "the table or view behind this resource is not ready, such as a materialized view that was never refreshed; it must be fixed in the database"
+        }
+        store::Error::Timeout => "the statement ran longer than allowed; narrow it with `where` or `limit`",
+        _ => INTERNAL,
     }
 }
 

@@ -4,7 +4,6 @@ pub mod explain;
 pub(crate) mod operation;
 pub mod reader;
 mod row_key;
-mod validation;
 
 use std::sync::Arc;
 
@@ -18,6 +17,7 @@ use query::policy::{self, ReadAccess};
 use query::sql::{self, Query};
 use store::Answer;
 use store::run::Format;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::budget::{Budgets, CallerKey};
 use crate::caller::Caller;
@@ -26,19 +26,18 @@ use crate::problem::Problem;
 use reader::DatabaseReader;
 
 pub(crate) use row_key::key_parts;
-pub(crate) use validation::ALWAYS_OFFLOAD;
 
 /// The size limit of one record of a hub. An account with tens of thousands of tenants is below it.
 pub(crate) const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
+/// Parsing and validating input up to this size takes a few hundred microseconds; switching threads would cost more.
+const INLINE_BYTES: usize = 16 * 1024;
+/// The size to name for work whose cost does not depend on the size of the input.
+pub(crate) const ALWAYS_OFFLOAD: usize = usize::MAX;
 
-/// What answering a Query Statement needs. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct QueryService {
-    /// The declared resources.
     pub catalog: Arc<Catalog>,
-    /// Runs statements on the database.
     pub reader: DatabaseReader,
-    /// What the process may hold at once.
     pub budgets: Budgets,
 }
 
@@ -59,6 +58,16 @@ impl QueryService {
         let parts: Option<Vec<&str>> = key.map(|parts| parts.iter().map(String::as_str).collect());
         let plan = plan::plan(entrance, merged(body), operation, parts.as_deref())?;
         Ok(sql::render(&plan, self.reader.primary.dialect()))
+    }
+
+    /// Runs parsing and validation on input of this size: small input at once, larger input off the async threads, few at a time.
+    pub(crate) async fn validate<T>(&self, caller: CallerKey, size: usize, work: impl FnOnce() -> T) -> Result<T, Problem> {
+        if size <= INLINE_BYTES {
+            return Ok(work());
+        }
+        let _slot = self.budgets.validation.acquire(caller).await?;
+        // Moves the other tasks of this thread to another one. A runtime with one thread has no other.
+        Ok(if Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread { tokio::task::block_in_place(work) } else { work() })
     }
 
     /// Reads one record from the primary database, never from a read replica. It has connections of its own, so that other statements do

@@ -20,7 +20,6 @@ pub fn fraction() -> f64 {
     f64::from(uuid().as_fields().0) / f64::from(u32::MAX)
 }
 
-/// A new id.
 #[expect(clippy::disallowed_methods, reason = "the one place that asks for random bytes")]
 pub fn uuid() -> Uuid {
     Uuid::new_v4()

@@ -6,14 +6,12 @@ use axum::http::{HeaderValue, Response, StatusCode};
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// JSON.
 pub(crate) fn json(text: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(text.into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// JSON that no cache keeps.
 pub(crate) fn json_no_store(text: impl Into<Body>) -> Response<Body> {
     let mut response = json(text);
     response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
@@ -27,7 +25,6 @@ pub(crate) fn created(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// 204.
 pub(crate) fn no_content() -> Response<Body> {
     let mut response = with_status(StatusCode::NO_CONTENT);
     response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
@@ -39,7 +36,6 @@ pub(crate) fn not_modified() -> Response<Body> {
     with_status(StatusCode::NOT_MODIFIED)
 }
 
-/// The status of a redirect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Redirection {
     /// 302, for a GET.

@@ -1,29 +1,32 @@
 //! REST: `POST /api/{context}/{plural}/{operation}`, and `…/{id}`.
 
-mod answer;
-
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, Request, State};
-use axum::http::{Method, Response};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::response::Response;
 use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::catalog::ResourceId;
 use query::parse;
 use query::plan::Operation;
 use query::policy::ReadAccess;
+use store::Answer;
+use store::run::Format;
 
 use crate::authenticator::Authenticator;
+use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::caller::Caller;
-use crate::http::body;
+use crate::http::{accept, body};
 use crate::metrics::NamedResources;
 use crate::operations::{self, OperationInput, OperationRequest, OperationTarget};
 use crate::problem::{NO_SUCH_PATH, Problem};
 use crate::query_service::operation::ReadOperation;
+use crate::query_service::reader::Reading;
 use crate::query_service::{QueryService, explain, key_parts};
 use crate::response::{created, json_no_store};
 
-/// The routes of the declared resources.
 pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -37,17 +40,19 @@ async fn respond(
     State(authenticator): State<Authenticator>,
     State(queries): State<QueryService>,
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Result<Response, Problem> {
     let path = request.uri().path().to_owned();
     let path = ResourcePath::parse(&path).ok_or(NO_SUCH_PATH)?;
     let decoded = |segment| percent_decode_str(segment).decode_utf8().map_err(|_| NO_SUCH_PATH);
     let (context, plural) = (decoded(path.context)?, decoded(path.plural)?);
     let resource = queries.catalog.by_path(&context, &plural).ok_or(NO_SUCH_PATH)?;
-    let answered = Box::pin(path.requested().answer((&authenticator, &queries), resource, request)).await;
+    let answered = Box::pin(answer((&authenticator, &queries), resource, &path, request)).await;
     let mut response = answered.unwrap_or_else(|problem| problem.response());
     response.extensions_mut().insert(NamedResources(vec![resource]));
     Ok(response)
 }
+
+const NDJSON: &str = "application/x-ndjson";
 
 /// The segments of a path as they came, since an id is split before it is decoded.
 struct ResourcePath<'p> {
@@ -66,57 +71,46 @@ impl<'p> ResourcePath<'p> {
         let is_whole = segments.next().is_none() && id.is_none_or(|id| !id.is_empty());
         is_whole.then_some(ResourcePath { context, plural, operation, id })
     }
-
-    fn requested(&self) -> Requested {
-        match (ReadOperation::from_path_end(self.operation), self.id) {
-            (Some(ReadOperation::Paginate), None) => Requested::Rows(Operation::Paginate, None),
-            (Some(ReadOperation::List | ReadOperation::Get), None) => Requested::Rows(Operation::List, None),
-            (Some(ReadOperation::Find), id) => Requested::Rows(Operation::Find, id.map(str::to_owned)),
-            (Some(ReadOperation::Explain), None) => Requested::Explain,
-            (_, None) => Requested::Change(OperationTarget::NewRecord, self.operation.to_owned(), String::new()),
-            (_, Some(id)) => Requested::Change(OperationTarget::RecordById, self.operation.to_owned(), id.to_owned()),
-        }
-    }
 }
 
-/// What a path asks for.
 enum Requested {
-    Rows(Operation, Option<String>),
+    Rows(Operation),
     Explain,
-    /// An operation of administration: the end of its path, and the id.
-    Change(OperationTarget, String, String),
+    /// An operation of administration.
+    Change(&'static operations::Operation),
 }
 
-impl Requested {
-    async fn answer(
-        self,
-        (authenticator, queries): (&Authenticator, &QueryService),
-        resource: ResourceId,
-        request: Request,
-    ) -> Result<Response<Body>, Problem> {
-        let change = match &self {
-            Requested::Change(target, end, _) => {
-                Some(operations::find(queries.catalog.resource(resource), end, *target).ok_or(NO_SUCH_PATH)?)
-            }
-            Requested::Rows(..) | Requested::Explain => None,
-        };
-        if request.method() != Method::POST {
-            return Err(Problem::MethodNotAllowed("POST"));
+async fn answer(
+    (authenticator, queries): (&Authenticator, &QueryService),
+    resource: ResourceId,
+    path: &ResourcePath<'_>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let requested = match (ReadOperation::from_path_end(path.operation), path.id) {
+        (Some(ReadOperation::Paginate), None) => Requested::Rows(Operation::Paginate),
+        (Some(ReadOperation::List | ReadOperation::Get), None) => Requested::Rows(Operation::List),
+        (Some(ReadOperation::Find), _) => Requested::Rows(Operation::Find),
+        (Some(ReadOperation::Explain), None) => Requested::Explain,
+        (_, id) => {
+            let target = if id.is_some() { OperationTarget::RecordById } else { OperationTarget::NewRecord };
+            Requested::Change(operations::find(queries.catalog.resource(resource), path.operation, target).ok_or(NO_SUCH_PATH)?)
         }
-        let caller = authenticator.caller(request.headers(), request.extensions()).await?;
-        if let (Some(operation), Requested::Change(_, _, id)) = (change, &self) {
-            return Box::pin(changed((authenticator, queries), &caller, operation, id, request)).await;
+    };
+    if request.method() != Method::POST {
+        return Err(Problem::MethodNotAllowed("POST"));
+    }
+    let caller = authenticator.caller(request.headers(), request.extensions()).await?;
+    // Permission comes before the statement is read.
+    match requested {
+        Requested::Change(operation) => {
+            Box::pin(changed((authenticator, queries), &caller, operation, path.id.unwrap_or_default(), request)).await
         }
-        // Permission comes before the statement is read.
-        let entrance = queries.enter(resource, &caller)?;
-        match self {
-            Requested::Explain => {
-                caller.require(explain::PERMISSION)?;
-                Box::pin(explain::answer(queries, (&caller, entrance), request)).await
-            }
-            Requested::Change(..) => Err(NO_SUCH_PATH),
-            Requested::Rows(operation, id) => rows(queries, (&caller, entrance), operation, id, request).await,
+        Requested::Explain => {
+            let entrance = queries.enter(resource, &caller)?;
+            caller.require(explain::PERMISSION)?;
+            Box::pin(explain::answer(queries, (&caller, entrance), request)).await
         }
+        Requested::Rows(operation) => rows(queries, (&caller, queries.enter(resource, &caller)?), operation, path.id, request).await,
     }
 }
 
@@ -127,7 +121,7 @@ async fn changed(
     operation: &'static operations::Operation,
     id: &str,
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Result<Response, Problem> {
     let hub = authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
     let (head, body) = request.into_parts();
     let address = hub.address(&head.headers, &head.extensions);
@@ -145,22 +139,50 @@ async fn rows(
     queries: &QueryService,
     (caller, entrance): (&Caller, ReadAccess<'_, '_>),
     operation: Operation,
-    id: Option<String>,
+    id: Option<&str>,
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Result<Response, Problem> {
     if id.is_some() && !entrance.can_find_by_id() {
         return Err(Problem::NotFound("this resource has no key to find a row by"));
     }
     let (head, body) = request.into_parts();
-    let format = answer::format(&head.headers, operation);
+    let format = format(&head.headers, operation);
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
-    let decoded = id.as_deref().map(|id| key_parts(id, entrance.resource().key.len()));
+    let decoded = id.map(|id| key_parts(id, entrance.resource().key.len()));
     let render = || queries.render(entrance, operation, decoded.as_deref(), parse::body(&bytes)?);
     let query = queries.validate(caller.key(), bytes.len(), render).await??;
     drop(bytes);
     let reading = queries.reader.run(caller.key(), query, format).await?;
-    answer::response(reading, format, queries.budgets.answers.reserve(caller.key()))
+    response(reading, format, queries.budgets.answers.reserve(caller.key()))
+}
+
+/// One row on each line if the client prefers that to JSON, and the operation is `list`.
+fn format(headers: &HeaderMap, operation: Operation) -> Format {
+    if operation != Operation::List {
+        return Format::Json;
+    }
+    accept::best(headers, &[("application/json", Format::Json), (NDJSON, Format::Lines)]).unwrap_or(Format::Json)
+}
+
+/// The response. It holds its memory and its slots until it was sent.
+fn response(reading: Reading, format: Format, mut reservation: Reservation) -> Result<Response, Problem> {
+    let Reading { answer, slots } = reading;
+    let body = match answer {
+        Answer::Nothing => return Err(Problem::NotFound("there is no such row")),
+        // The connection reserves room for a small answer.
+        Answer::Whole(bytes) | Answer::Page(bytes, _) if bytes.len() <= FREE_BODY_BYTES => Body::from(bytes),
+        Answer::Whole(bytes) | Answer::Page(bytes, _) => {
+            reservation.grow(bytes.len())?;
+            body::holding(Body::from(bytes), reservation)
+        }
+        // An error in the stream makes the server cut the connection, so that the answer does not look complete.
+        Answer::Chunks(chunks) => body::holding(Body::from_stream(chunks), slots),
+    };
+    let media_type = if format == Format::Lines { NDJSON } else { "application/json" };
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    Ok(response)
 }
 
 #[cfg(test)]

@@ -34,11 +34,9 @@ use crate::{authenticator, graphql, hub, listen, openapi, pages, random, respons
 
 /// Smaller responses fit a few packets and are not compressed.
 const MIN_COMPRESSED_BYTES: u64 = 8 * 1024;
-/// How long a browser may cache a CORS preflight.
 const PREFLIGHT_LIFETIME: Duration = Duration::from_secs(600);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The service of the process.
 pub fn router(
     state: AppState,
     config: &Config,
@@ -74,7 +72,7 @@ pub fn router(
         .merge(satellite)
         .merge(style)
         .fallback(app_file)
-        .method_not_allowed_fallback(only_get)
+        .method_not_allowed_fallback(async || Problem::MethodNotAllowed("GET, HEAD"))
         .with_state(state);
     // The layers are one service around the router. As layers of the router each would be boxed for every request.
     let served = ServiceBuilder::new()
@@ -94,9 +92,7 @@ pub fn router(
 /// The origins whose scripts may read a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CorsScope {
-    /// Those of CORS_ORIGINS.
     Listed,
-    /// Only our own.
     Own,
 }
 
@@ -148,9 +144,9 @@ where
     Ok(response)
 }
 
-/// Why a request is refused at every path.
 fn refusal(request: &Request, hosts: &AllowedHosts) -> Option<Problem> {
-    if !names_one_host(request) {
+    // RFC 9112, section 3.2.
+    if request.version() == Version::HTTP_11 && request.headers().get_all(HOST).iter().count() != 1 {
         return Some(Problem::Malformed("HTTP/1.1 requires exactly one Host header"));
     }
     let named = request.headers().get(HOST).map(|host| host.to_str().unwrap_or("?"));
@@ -188,7 +184,6 @@ async fn with_compressor(budgets: Budgets, routes: Router, request: Request) -> 
 #[derive(Clone, Copy, Debug)]
 struct Uncompressed;
 
-/// Compresses responses that are not marked.
 #[derive(Clone, Copy, Debug)]
 struct HasMemory;
 
@@ -207,12 +202,6 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     chosen.or_else(|| HeaderValue::from_str(&random::uuid().to_string()).ok()).unwrap_or_else(|| HeaderValue::from_static("-"))
 }
 
-/// RFC 9112, section 3.2: a request must name one host.
-fn names_one_host(request: &Request) -> bool {
-    request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
-}
-
-/// Removes the headers of the CORS layer.
 fn remove_cors(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
     for name in listed {
@@ -223,10 +212,6 @@ fn remove_cors(headers: &mut HeaderMap) {
 /// Serves a file of the app at a path that has no route.
 async fn app_file(State(state): State<AppState>, request: Request) -> Response<Body> {
     state.app_files.map_or_else(|| NO_SUCH_PATH.response(), |files| files.answer(&request))
-}
-
-async fn only_get() -> Response<Body> {
-    Problem::MethodNotAllowed("GET, HEAD").response()
 }
 
 // Every endpoint extracts the caller, so that a token that is not valid is refused everywhere.

@@ -1,14 +1,11 @@
-//! The satellite, under `OAUTH_STRATEGY=platform-hub`: verifies tokens by the keys of its hub, fetches accounts from it, and sends browsers
-//! there to sign in.
-//!
-//! It only caches accounts. Replicas agree by the replica state.
+//! The satellite, under `OAUTH_STRATEGY=platform-hub`: verifies tokens by the keys of its hub, caches the accounts that it fetches there,
+//! and sends browsers there to sign in. Replicas agree by the replica state.
 
 mod account_cache;
 pub(crate) mod endpoints;
 mod event_stream;
 mod hub_account;
 mod hub_client;
-mod hub_health;
 mod hub_keys;
 mod json_request;
 mod refused_token_limit;
@@ -26,14 +23,13 @@ use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
 use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
-use store::replica_state::{Invalidation, ReplicaState};
-use uuid::Uuid;
+use store::replica_state::ReplicaState;
 
 use crate::boot_error::BootError;
 use crate::budget::{Budgets, CallerKey};
 use crate::caller::Caller;
 use crate::clock;
-use crate::config::{Binding, Config, SatelliteSettings};
+use crate::config::{Config, SatelliteSettings};
 use crate::http::bearer_token::{self, refused};
 use crate::http::client_address::{ClientAddress, Proxies};
 use crate::problem::Problem;
@@ -43,7 +39,6 @@ pub(crate) use hub_account::HubAccount;
 use account_cache::{AccountCache, Found, TokenDigest};
 use hub_account::Lookup;
 use hub_client::{HUB_TIMEOUT, HubClient};
-use hub_health::HubHealth;
 use hub_keys::{HubKeys, NoKey};
 use refused_token_limit::RefusedTokenLimit;
 use single_flight::SingleFlight;
@@ -53,7 +48,6 @@ const FIRST_KEYS_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long after a failure stale accounts are used without asking the hub.
 const BRIDGE_SECONDS: i64 = 2;
 
-/// A satellite. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Satellite(Arc<Inner>);
 
@@ -74,11 +68,11 @@ struct Inner {
     /// When a lookup last failed, in seconds.
     failed_at: AtomicI64,
     budgets: Budgets,
-    hub_health: HubHealth,
+    /// When the hub last answered `/health`, in seconds.
+    healthy_at: AtomicI64,
 }
 
 impl Satellite {
-    /// A satellite with these settings. Its hub may still be unavailable.
     pub(crate) async fn open(config: &Config, settings: SatelliteSettings, budgets: Budgets) -> Result<Self, BootError> {
         let hub_client = HubClient::to(&settings.hub_internal_url)?;
         let shared = match &config.redis_url {
@@ -103,7 +97,7 @@ impl Satellite {
             refused_token_limit: RefusedTokenLimit::new(shared.clone()),
             shared,
             failed_at: AtomicI64::new(i64::MIN),
-            hub_health: HubHealth::default(),
+            healthy_at: AtomicI64::new(i64::MIN),
             settings,
             budgets,
         }));
@@ -129,11 +123,7 @@ impl Satellite {
     async fn follow_invalidations(self) {
         let mut invalidations = self.0.shared.subscribe();
         loop {
-            match invalidations.next().await {
-                Invalidation::Account(id) => self.drop_account(id),
-                Invalidation::Family(id) => self.drop_family(id),
-                Invalidation::Everything => self.mark_all_stale(),
-            }
+            self.0.account_cache.invalidate(invalidations.next().await);
         }
     }
 
@@ -142,22 +132,6 @@ impl Satellite {
         self.0.keys.are_known()
     }
 
-    /// Drops the cached tokens of an account. Its next request asks the hub.
-    pub fn drop_account(&self, id: Uuid) {
-        self.0.account_cache.drop_account(id);
-    }
-
-    /// Drops the cached tokens of a family (`sid`).
-    pub fn drop_family(&self, id: Uuid) {
-        self.0.account_cache.drop_family(id);
-    }
-
-    /// Makes every cached account stale, since an account change may have been missed. If the hub does not answer, stale accounts are used.
-    pub fn mark_all_stale(&self) {
-        self.0.account_cache.mark_all_stale();
-    }
-
-    /// The caller of a request, by its bearer token.
     pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
         Ok(match self.account(headers).await? {
             None => Caller::anonymous(CallerKey::of_address(ClientAddress::of(extensions))),
@@ -185,7 +159,6 @@ impl Satellite {
         }
     }
 
-    /// Verifies the token here, then fetches its account.
     async fn verify_and_fetch(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<HubAccount>>) -> Result<Arc<HubAccount>, Problem> {
         let token = self.verify(text).await?;
         let now = clock::now().unix();
@@ -203,7 +176,6 @@ impl Satellite {
         }
     }
 
-    /// Verifies a token by the keys of the hub.
     async fn verify(&self, text: &str) -> Result<Verified<BearerClaims>, Problem> {
         let token = Unverified::read(text).map_err(refused)?;
         let keys = self.0.keys.with(token.key_id()).await.map_err(|none| match none {
@@ -245,11 +217,6 @@ impl Satellite {
     /// The origin of the app: that of the redirect URI.
     pub(crate) fn app_origin(&self) -> String {
         self.0.settings.redirect.origin().to_owned()
-    }
-
-    /// Whether a login is bound to its browser.
-    fn is_bound(&self) -> bool {
-        self.0.settings.binding == Binding::On
     }
 }
 

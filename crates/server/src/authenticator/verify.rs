@@ -1,5 +1,4 @@
-//! `GET /auth/verify`: checks a token and permissions for a proxy in front of a service that knows no tokens. The account is in headers, which
-//! the proxy passes on.
+//! `GET /auth/verify`: checks a token and permissions for a proxy in front of another service. Headers describe the account.
 
 use axum::body::Body;
 use axum::extract::{Request, State};

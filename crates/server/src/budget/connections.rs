@@ -1,5 +1,4 @@
-//! Connections: how many there are in all, and from one client address. When a new one finds no place, the connection that has made no
-//! progress for the longest time is closed, so that a client that only holds connections open keeps nobody out.
+//! The limits of connections, in all and of one client address. A new connection beyond them replaces the one that has been idle longest.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,10 +12,9 @@ use super::{CallerKey, Figures};
 
 /// A connection that made progress less than this ago is not closed for another one.
 const MIN_AGE: Duration = Duration::from_secs(1);
-/// The connections beyond the limits that are accepted to hear that there is no room, and for `/health` and `/ready`.
+/// The connections beyond the limits that are accepted for a 503 and for `/health` and `/ready`.
 const MAX_OVERFLOW: usize = 128;
 
-/// The connections of the process. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Connections(Arc<Shared>);
 
@@ -37,29 +35,27 @@ struct State {
     overflow: usize,
 }
 
-/// What a connection is doing.
 #[derive(Debug)]
 pub struct Activity {
     start: Instant,
     /// When bytes were last read or written, in milliseconds since `start`.
     progress: AtomicU64,
-    /// How many things the client waits for: a request that is answered, a stream that is read from the database.
+    /// How many requests and streams the client waits for.
     working: AtomicUsize,
     close: Notify,
 }
 
 impl Activity {
-    /// Bytes were read or written.
     pub(crate) fn note_progress(&self) {
         self.progress.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// The client waits for us from now on.
+    /// The client begins to wait for us.
     pub(crate) fn begin_work(&self) {
         self.working.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// We wait for the client from now on.
+    /// We begin to wait for the client.
     pub(crate) fn end_work(&self) {
         self.working.fetch_sub(1, Ordering::Relaxed);
     }
@@ -79,35 +75,21 @@ impl Activity {
 pub(crate) struct Place {
     connections: Connections,
     id: u64,
-    kind: PlaceKind,
-    activity: Arc<Activity>,
+    pub(crate) kind: PlaceKind,
+    pub(crate) activity: Arc<Activity>,
 }
 
-/// What a connection is accepted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaceKind {
-    /// Requests.
     Regular,
-    /// `/health`, `/ready`, and to hear that there is no room.
+    /// Only `/health` and `/ready`; other requests get 503.
     Overflow,
 }
 
-impl Place {
-    pub(crate) fn kind(&self) -> PlaceKind {
-        self.kind
-    }
-
-    pub(crate) fn activity(&self) -> &Arc<Activity> {
-        &self.activity
-    }
-}
-
-/// Whether one client address has a limit of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressLimit {
-    /// It has.
     On,
-    /// It has none: a trusted proxy stands for many clients.
+    /// A trusted proxy stands for many clients.
     Off,
 }
 
@@ -117,7 +99,7 @@ impl Connections {
         Connections(Arc::new(Shared { limit, limit_per_address, start: Instant::now(), state, refused }))
     }
 
-    /// A place for a new connection from this address, or nothing where even the overflow is full.
+    /// A place for a new connection from this address; none if even the overflow is full.
     pub(crate) fn admit(&self, address: IpAddr, address_limit: AddressLimit) -> Option<Place> {
         let key = CallerKey::of_address(address);
         let mut state = self.lock();
@@ -154,7 +136,7 @@ impl Connections {
         Some(Place { connections: self.clone(), id, kind, activity })
     }
 
-    /// Closes the connection that has made no progress for the longest time: of this address, or of the address with the most of them.
+    /// Closes the connection that has been idle longest: of this address, or of the address with the most connections.
     fn make_room(&self, state: &mut State, address: Option<CallerKey>) -> bool {
         let most = || state.addresses.iter().max_by_key(|(_, count)| **count).map(|(key, _)| *key);
         let Some(address) = address.or_else(most) else { return false };
@@ -172,7 +154,6 @@ impl Connections {
         }
     }
 
-    /// What there is now.
     pub(crate) fn figures(&self) -> Figures {
         let used = self.lock().open.len();
         Figures { used, limit: self.0.limit, waiting: 0, refused: self.0.refused.load(Ordering::Relaxed) }
@@ -218,7 +199,7 @@ mod tests {
         IpAddr::V4(Ipv4Addr::new(192, 0, 2, number))
     }
 
-    /// Lets a connection look as if it made no progress for long.
+    /// Makes a connection look idle for long.
     fn age(place: &Place) {
         let long_ago = Instant::now().checked_sub(MIN_AGE * 2).expect("a machine that has run for seconds");
         place.activity.progress.store(0, Ordering::Relaxed);
@@ -242,10 +223,10 @@ mod tests {
         age(&first);
         age(&other);
         let third = admit(&connections, 1);
-        assert_eq!(third.kind(), PlaceKind::Regular);
+        assert_eq!(third.kind, PlaceKind::Regular);
         assert!(first.activity.closed().now_or_never().is_some(), "the oldest of this address is closed");
         assert!(other.activity.closed().now_or_never().is_none());
-        assert_eq!(admit(&connections, 1).kind(), PlaceKind::Overflow, "the others made progress a moment ago");
+        assert_eq!(admit(&connections, 1).kind, PlaceKind::Overflow, "the others made progress a moment ago");
         drop((first, second, third, other));
         assert_eq!(connections.figures().used, 0);
         assert!(connections.lock().addresses.is_empty());
@@ -258,9 +239,9 @@ mod tests {
         let busy = admit(&connections, 1);
         busy.activity.begin_work();
         age(&busy);
-        assert_eq!(admit(&connections, 1).kind(), PlaceKind::Overflow);
+        assert_eq!(admit(&connections, 1).kind, PlaceKind::Overflow);
         busy.activity.end_work();
-        assert_eq!(admit(&connections, 1).kind(), PlaceKind::Regular);
+        assert_eq!(admit(&connections, 1).kind, PlaceKind::Regular);
     }
 
     #[test]
@@ -270,7 +251,7 @@ mod tests {
         let crowd: Vec<Place> = (0..3).map(|_| admit(&connections, 1)).collect();
         let lone = admit(&connections, 2);
         crowd.iter().chain([&lone]).for_each(age);
-        assert_eq!(admit(&connections, 3).kind(), PlaceKind::Regular);
+        assert_eq!(admit(&connections, 3).kind, PlaceKind::Regular);
         assert!(lone.activity.closed().now_or_never().is_none());
         assert_eq!(crowd.iter().filter(|place| place.activity.closed().now_or_never().is_some()).count(), 1);
     }
@@ -280,9 +261,9 @@ mod tests {
         // attack 54
         let connections = old_table(3, 1);
         let proxied: Vec<Place> = (0..3).filter_map(|_| connections.admit(address(1), AddressLimit::Off)).collect();
-        assert!(proxied.iter().all(|place| place.kind() == PlaceKind::Regular));
+        assert!(proxied.iter().all(|place| place.kind == PlaceKind::Regular));
         let overflow: Vec<_> = (0..=MAX_OVERFLOW).map(|_| connections.admit(address(2), AddressLimit::On)).collect();
-        assert_eq!(overflow.iter().flatten().filter(|place| place.kind() == PlaceKind::Overflow).count(), MAX_OVERFLOW);
+        assert_eq!(overflow.iter().flatten().filter(|place| place.kind == PlaceKind::Overflow).count(), MAX_OVERFLOW);
         assert!(overflow.last().is_some_and(Option::is_none));
         drop(overflow);
         assert_eq!(connections.lock().overflow, 0);

@@ -1,5 +1,4 @@
-//! Slots that callers share fairly. A caller takes a free slot at once; when all are taken, callers take turns, whatever the number of
-//! requests each of them has waiting. No caller holds every slot, so that another one always finds a place.
+//! Slots that callers share fairly: when all are taken, callers take turns, however many requests each has waiting. No caller holds all.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,23 +9,17 @@ use tokio::sync::oneshot;
 
 use super::{CallerKey, Figures, Overloaded};
 
-/// How a queue is bounded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueLimits {
-    /// The work that is done at once.
     pub(crate) slots: usize,
-    /// The slots that one caller can hold.
     pub(crate) slots_per_caller: usize,
-    /// The requests that wait.
     pub(crate) waiting: usize,
-    /// The requests of one caller that wait.
     pub(crate) waiting_per_caller: usize,
-    /// How long a request waits for a slot.
     pub(crate) timeout: Duration,
 }
 
 impl QueueLimits {
-    /// So many slots, of which one caller can hold three quarters. Every connection may wait for one, for a short time.
+    /// One caller can hold three quarters of the slots. Every connection may wait for one, for a short time.
     pub(crate) fn new(slots: usize, connections: usize, connections_per_address: usize) -> Self {
         let slots_per_caller = (slots * 3 / 4).max(1);
         let timeout = Duration::from_secs(5);
@@ -34,7 +27,6 @@ impl QueueLimits {
     }
 }
 
-/// Slots that callers share fairly. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct FairQueue(Arc<Shared>);
 
@@ -55,14 +47,12 @@ struct State {
     next_ticket: u64,
 }
 
-/// The requests of one caller.
 #[derive(Debug, Default)]
 struct Line {
     running: usize,
     waiting: VecDeque<(u64, oneshot::Sender<Slot>)>,
 }
 
-/// A slot, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
     queue: Arc<Shared>,
@@ -93,21 +83,14 @@ impl FairQueue {
         acquired.ok_or(Overloaded::Busy)
     }
 
-    /// Takes a slot that is free now.
     pub(crate) fn try_acquire(&self, caller: CallerKey) -> Result<Slot, Overloaded> {
-        let mut state = self.0.lock();
-        let QueueLimits { slots, slots_per_caller, .. } = self.0.limits;
-        let running = state.callers.get(&caller).map_or(0, |line| line.running);
-        if state.running >= slots || running >= slots_per_caller {
+        let taken = self.0.take(&mut self.0.lock(), caller);
+        if taken.is_none() {
             self.0.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(Overloaded::Busy);
         }
-        state.running += 1;
-        state.callers.entry(caller).or_default().running += 1;
-        Ok(Slot { queue: self.0.clone(), caller })
+        taken.ok_or(Overloaded::Busy)
     }
 
-    /// What it holds now.
     pub(crate) fn figures(&self) -> Figures {
         let state = self.0.lock();
         Figures { used: state.running, limit: self.0.limits.slots, waiting: state.waiting, refused: self.0.refused.load(Ordering::Relaxed) }
@@ -125,19 +108,26 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(self: &Arc<Self>, caller: CallerKey) -> Entered {
-        let limits = &self.limits;
-        let mut state = self.lock();
-        let all_running = state.running;
-        let all_waiting = state.waiting;
-        let line = state.callers.entry(caller).or_default();
-        if all_running < limits.slots && line.running < limits.slots_per_caller && line.waiting.is_empty() {
-            line.running += 1;
-            state.running += 1;
-            return Entered::Running(Slot { queue: self.clone(), caller });
+    /// Takes a slot that is free for this caller.
+    fn take(self: &Arc<Self>, state: &mut State, caller: CallerKey) -> Option<Slot> {
+        let running = state.callers.get(&caller).map_or(0, |line| line.running);
+        if state.running >= self.limits.slots || running >= self.limits.slots_per_caller {
+            return None;
         }
-        if all_waiting >= limits.waiting || line.waiting.len() >= limits.waiting_per_caller {
-            state.forget_if_idle(caller);
+        state.running += 1;
+        state.callers.entry(caller).or_default().running += 1;
+        Some(Slot { queue: self.clone(), caller })
+    }
+
+    fn enter(self: &Arc<Self>, caller: CallerKey) -> Entered {
+        let mut state = self.lock();
+        let waiting = state.callers.get(&caller).map_or(0, |line| line.waiting.len());
+        if waiting == 0
+            && let Some(slot) = self.take(&mut state, caller)
+        {
+            return Entered::Running(slot);
+        }
+        if state.waiting >= self.limits.waiting || waiting >= self.limits.waiting_per_caller {
             return Entered::Full;
         }
         let (grant, granted) = oneshot::channel();
@@ -197,7 +187,7 @@ impl State {
     }
 }
 
-/// A place in the queue. Dropped, the request waits no longer.
+/// A place in the queue; dropping it ends the wait.
 struct Place<'q> {
     queue: &'q Arc<Shared>,
     caller: CallerKey,

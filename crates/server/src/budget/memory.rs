@@ -1,11 +1,11 @@
-//! Bytes that requests hold together: bodies while they are read, answers until they are sent. One caller can hold a part of them.
+//! A budget of bytes: bodies while they are read, answers until they are sent. One caller can reserve half of it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{CallerKey, Figures, Overloaded};
 
-/// A number of bytes that requests share. Cheap to clone.
+/// A limit of bytes that requests share. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory(Arc<Shared>);
 
@@ -23,7 +23,6 @@ struct State {
     refused: u64,
 }
 
-/// Bytes that one request holds, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     memory: Memory,
@@ -32,17 +31,16 @@ pub(crate) struct Reservation {
 }
 
 impl Memory {
-    /// So many bytes, of which one caller can hold half.
+    /// One caller can hold half of the limit.
     pub(crate) fn new(limit: usize) -> Self {
         Memory(Arc::new(Shared { limit, limit_per_caller: limit / 2, state: Mutex::default() }))
     }
 
-    /// A reservation of nothing, which can grow.
+    /// An empty reservation, which can grow.
     pub(crate) fn reserve(&self, caller: CallerKey) -> Reservation {
         Reservation { memory: self.clone(), caller, bytes: 0 }
     }
 
-    /// What it holds now.
     pub(crate) fn figures(&self) -> Figures {
         let state = self.lock();
         Figures { used: state.used, limit: self.0.limit, waiting: 0, refused: state.refused }
@@ -54,7 +52,6 @@ impl Memory {
 }
 
 impl Reservation {
-    /// Takes so many bytes more.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Overloaded> {
         if bytes == 0 {
             return Ok(());
@@ -73,17 +70,15 @@ impl Reservation {
         Ok(())
     }
 
-    /// The most that it can grow to, however little others hold.
+    /// The size that it can grow to if nobody else holds anything.
     pub(crate) fn max(&self) -> usize {
         self.memory.0.limit_per_caller
     }
 
-    /// Takes what is missing to so many bytes.
     pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Overloaded> {
         self.grow(bytes.saturating_sub(self.bytes))
     }
 
-    /// Gives back what is more than so many bytes.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         let returned = self.bytes.saturating_sub(bytes);
         if returned == 0 {

@@ -28,7 +28,7 @@ impl StopOn {
 }
 
 pub(super) async fn run(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result<ExitCode, CommandError> {
-    logging::start(config);
+    logging::start(&config.log, config.log_format);
     match serve(config, stop_on, output).await {
         // A program that reads the log as JSON gets this error as JSON too.
         Err(CommandError(message)) if config.log_format == LogFormat::Json && tracing::enabled!(tracing::Level::ERROR) => {
@@ -44,7 +44,7 @@ pub(super) fn log_config_error(error: ConfigError) -> Result<ExitCode, CommandEr
     match Config::log_format_alone() {
         LogFormat::Text => Err(error.into()),
         format @ LogFormat::Json => {
-            logging::start_for_errors(format);
+            logging::start("error", format);
             tracing::error!("{error}");
             Ok(ExitCode::FAILURE)
         }

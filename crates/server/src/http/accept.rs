@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use axum::http::header::{ACCEPT, ACCEPT_ENCODING};
 use axum::http::{HeaderMap, HeaderValue};
 
-/// The weight 1, in thousandths.
 const MAX_WEIGHT: u16 = 1_000;
 
 /// How exactly a media range matches a media type. The most exact match counts.
@@ -68,7 +67,6 @@ fn matching(item: &str, kind: &str) -> Option<(Match, u16)> {
     Some((exactness, weight(parts)?))
 }
 
-/// Whether the parameters of a media type name UTF-8 or no charset.
 pub(crate) fn is_in_utf8<'h>(parameters: impl Iterator<Item = &'h str>) -> bool {
     let mut charsets = parameters.filter_map(|part| part.split_once('=')).filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
     charsets.all(|(_, value)| ["utf-8", "utf8"].contains(&value.trim().trim_matches('"').to_ascii_lowercase().as_str()))

@@ -1,5 +1,4 @@
-//! Admits requests to the endpoints of a hub or a satellite: reads the body first, so that a slow client holds no slot, and then waits for
-//! the turn of the client address.
+//! Admits requests to identity endpoints: reads the body first, so that a slow client holds no slot, then waits for the client's turn.
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};

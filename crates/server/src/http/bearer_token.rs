@@ -6,7 +6,6 @@ use identity::token::TokenFault;
 
 use crate::problem::Problem;
 
-/// The access token of a request.
 pub(crate) fn read(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut values = headers.get_all(AUTHORIZATION).iter().map(|value| value.to_str().unwrap_or("?"));
     let token = match (values.next(), values.next()) {

@@ -1,22 +1,17 @@
 //! Reads request bodies, bounded in size and time, and lets response bodies hold memory and slots until they are sent.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http_body_util::BodyExt;
-use hyper::body::{Frame, SizeHint};
 
 use crate::budget::{FREE_BODY_BYTES, Overloaded, Reservation};
 use crate::http::accept;
 use crate::problem::Problem;
 
-/// The size limit of a statement.
 const MAX_BYTES: usize = 1024 * 1024;
-/// The size limit of a request to an identity endpoint.
 pub(crate) const MAX_SIGN_IN_BYTES: usize = FREE_BODY_BYTES;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The first buffer of a body of unknown length.
@@ -42,7 +37,6 @@ fn is_json(kind: &str) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// Reads a small body of any type.
 pub(crate) async fn bytes(body: Body, max: usize) -> Result<Bytes, Problem> {
     timed(read(body, max.min(FREE_BODY_BYTES), |_| Ok(()))).await
 }
@@ -85,29 +79,10 @@ pub(crate) fn is_media_type(headers: &HeaderMap, accepted: impl Fn(&str) -> bool
     !value.contains(',') && accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
 }
 
-/// A body that holds memory or slots until it is sent.
-pub(crate) fn holding(body: Body, held: impl Send + Unpin + 'static) -> Body {
-    Body::new(Holding { body, _held: held })
-}
-
-struct Holding<T> {
-    body: Body,
-    _held: T,
-}
-
-impl<T: Unpin> HttpBody for Holding<T> {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+/// A body that holds memory or slots until it is sent: the closure owns them as long as the body lives.
+pub(crate) fn holding(body: Body, held: impl Send + 'static) -> Body {
+    Body::new(body.map_err(move |error| {
+        let _ = &held;
+        error
+    }))
 }

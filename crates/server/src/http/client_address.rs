@@ -22,12 +22,10 @@ impl ClientAddress {
     }
 }
 
-/// The trusted proxies.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies(Arc<[IpNet]>);
 
 impl Proxies {
-    /// Trusts the proxies in these networks.
     pub fn new(trusted: &[IpNet]) -> Self {
         Proxies(trusted.into())
     }

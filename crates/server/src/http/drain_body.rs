@@ -1,6 +1,5 @@
-//! Drains what a handler leaves unread of a request body, within bounds.
-//!
-//! A refusal may come before the body is read. If the connection closed then, it would be reset, and many clients would lose the response.
+//! Drains what a handler leaves unread of a request body, within bounds. Closing the connection instead would reset it, and many clients
+//! would lose the response.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,11 +15,9 @@ use tokio::runtime::Handle;
 
 use crate::budget::Activity;
 
-/// The most that is drained.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body that is drained when it is dropped.
 struct Drained {
     body: Option<Body>,
     /// The connection, which counts as idle while the body waits for the client.

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::response;
 
-/// A document with its media type and its ETag.
 #[derive(Clone, Debug)]
 pub(crate) struct StaticDocument {
     bytes: Bytes,

@@ -19,11 +19,9 @@ use crate::problem::oauth::OauthError;
 const MAX_USER_AGENT: usize = 200;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// A request without its body.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
     headers: HeaderMap,
-    /// The query of the URL.
     pub(crate) query: Option<String>,
     /// The client address, as the throttle and the audit log have it.
     pub(crate) address: String,
@@ -45,7 +43,6 @@ impl RequestContext {
         RequestContext { query: head.uri.query().map(str::to_owned), headers: head.headers, address, by_https }
     }
 
-    /// The parameters of the URL.
     pub(crate) fn parameters(&self) -> Result<Parameters, Error> {
         form::pairs(self.query.as_deref().unwrap_or_default()).and_then(Parameters::read)
     }
@@ -86,7 +83,6 @@ impl RequestContext {
         self.values(&SEC_FETCH_SITE) == ["cross-site"]
     }
 
-    /// The one value of `Origin`.
     pub(crate) fn origin(&self) -> Option<&str> {
         match self.values(&ORIGIN)[..] {
             [one] => Some(one),
@@ -107,7 +103,6 @@ impl RequestContext {
         AuditContext { now: clock::now(), address: Some(&self.address) }
     }
 
-    /// Whether the client prefers a page to JSON.
     pub(crate) fn wants_page(&self) -> bool {
         wants_page(&self.headers)
     }
@@ -119,7 +114,6 @@ impl RequestContext {
     }
 }
 
-/// Whether the client prefers a page to JSON.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     accept::prefers(headers, "text/html", "application/json")
 }
@@ -129,7 +123,6 @@ pub(crate) fn address(proxies: &Proxies, headers: &HeaderMap, extensions: &Exten
     network(proxies.client(peer(extensions), headers))
 }
 
-/// The peer of the connection.
 fn peer(extensions: &Extensions) -> IpAddr {
     extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0)
 }

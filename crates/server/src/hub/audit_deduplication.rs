@@ -1,5 +1,4 @@
-//! Keeps a flood of refusals out of the audit log. Anybody can cause refusals, and the audit log keeps rows for a year: of the same refusal
-//! from one client address, the first hundred in a minute are rows, and one more row has the number of the others. The process log has all.
+//! Keeps floods out of the audit log: the same refusal from one client address is at most a hundred rows a minute and one with the rest.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,9 +8,6 @@ use identity::timestamp::Timestamp;
 use store::hub_records::Records;
 use store::hub_records::audit_log::{self, AuditContext};
 
-use super::form_request::RequestContext;
-
-/// How long repeats are counted.
 const WINDOW_SECONDS: i64 = 60;
 /// The rows of one refusal from one client address in that time.
 const MAX_ROWS: u64 = 100;
@@ -20,7 +16,6 @@ const MAX_ROWS_OF_OPERATIONS: u64 = 10;
 /// The refusals that are counted apart. Beyond that all client addresses count as one.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The refusals of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct RefusalLog(Mutex<Recent>);
 
@@ -30,7 +25,6 @@ struct Recent(HashMap<(AuditEvent, Option<String>), Repeats>);
 #[derive(Debug)]
 struct Repeats {
     since: Timestamp,
-    /// The rows so far.
     rows: u64,
     /// The repeats beyond the rows.
     times: u64,
@@ -45,7 +39,6 @@ struct Repeated {
 }
 
 impl Recent {
-    /// Whether a refusal becomes a row. Otherwise it counts as a repeat.
     fn is_row(&mut self, event: &AuditEvent, address: &str, now: Timestamp) -> bool {
         let mut key = (event.clone(), Some(address.to_owned()));
         if self.0.len() >= MAX_ENTRIES && !self.0.contains_key(&key) {
@@ -85,12 +78,7 @@ impl RefusalLog {
     }
 
     /// Records a refusal: always in the process log, in the audit log unless it is a repeat.
-    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
-        self.note_at(records, event, context.occasion()).await
-    }
-
-    /// The same with the time and the client address.
-    pub(super) async fn note_at(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
+    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
         let is_row = self.recent().is_row(event, occasion.address.unwrap_or_default(), occasion.now);
         if is_row {
             return audit_log::append(records, event, occasion).await;

@@ -1,5 +1,4 @@
-//! The change feed of this process: polls the database ten times a second for all streams, holds the recent changes in memory, and signs
-//! each once for a client.
+//! The change feed: polls the database once for all streams of this process, holds recent changes, and signs each once for a client.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -20,7 +19,6 @@ use super::Hub;
 
 /// How often the database is polled. A change at one replica is streamed by the others within a quarter of a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// The pause after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Limits of one read, of the changes in memory, and of the signed events in memory.
 const BATCH: i64 = 500;
@@ -30,7 +28,6 @@ const MAX_SIGNED: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
 const MAX_OF_CLIENT: usize = 64;
 const MAX_STREAMS: usize = 1_024;
 
-/// A change, and the clients that hear of it.
 #[derive(Debug)]
 pub(super) struct FeedEntry {
     pub(super) event: AccountChange,
@@ -39,7 +36,6 @@ pub(super) struct FeedEntry {
 }
 
 impl FeedEntry {
-    /// Whether it concerns one of these clients.
     pub(super) fn concerns(&self, clients: &[ClientId]) -> bool {
         match &self.event.subject {
             Subject::Everybody => true,
@@ -80,11 +76,13 @@ impl Recent {
 #[derive(Debug)]
 pub(super) struct ChangeFeed {
     recent: Mutex<Recent>,
-    newest: watch::Sender<i64>,
+    /// The largest known number of a change.
+    pub(super) newest: watch::Sender<i64>,
     streams: watch::Sender<HashMap<ClientId, usize>>,
     /// By signing key too, since a retired key is no longer published.
     signed: Mutex<LruCache<(i64, ClientId, KeyId), Bytes>>,
-    retired: watch::Sender<bool>,
+    /// Becomes true when the process is about to stop, which ends all streams.
+    pub(super) retired: watch::Sender<bool>,
 }
 
 impl ChangeFeed {
@@ -102,25 +100,10 @@ impl ChangeFeed {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The largest known number.
-    pub(super) fn newest(&self) -> watch::Receiver<i64> {
-        self.newest.subscribe()
-    }
-
-    /// Becomes true when the process is about to stop.
-    pub(super) fn retired(&self) -> watch::Receiver<bool> {
-        self.retired.subscribe()
-    }
-
-    /// Ends all streams.
-    pub(super) fn retire(&self) {
-        self.retired.send_replace(true);
-    }
-
     /// A slot for one more stream, unless there are too many.
     pub(super) fn enter(hub: &Hub, client: &ClientId) -> Option<StreamSlot> {
         let mut entered = false;
-        hub.feed().streams.send_if_modified(|streams| {
+        hub.0.feed.streams.send_if_modified(|streams| {
             let of_client = streams.get(client).copied().unwrap_or_default();
             entered = of_client < MAX_OF_CLIENT && streams.values().sum::<usize>() < MAX_STREAMS;
             if entered {
@@ -142,7 +125,7 @@ impl ChangeFeed {
 
     /// The event of a change for a client, the same in every stream of the client.
     pub(super) fn text(&self, hub: &Hub, event: &AccountChange, client: &ClientId) -> Option<Bytes> {
-        let keys = hub.keys().current();
+        let keys = hub.0.keys.current();
         let key = (event.sequence, client.clone(), keys.signing().clone());
         if let Some(text) = self.signed.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Some(text.clone());
@@ -163,7 +146,7 @@ pub(super) struct StreamSlot {
 
 impl Drop for StreamSlot {
     fn drop(&mut self) {
-        self.hub.feed().streams.send_modify(|streams| {
+        self.hub.0.feed.streams.send_modify(|streams| {
             if let Some(count) = streams.get_mut(&self.client) {
                 *count -= 1;
             }
@@ -172,7 +155,6 @@ impl Drop for StreamSlot {
     }
 }
 
-/// Reads changes, and the clients that hear of them.
 async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Error> {
     let events = account_changes::after(records, after, BATCH).await?;
     let (mut accounts, mut families) = (Vec::new(), Vec::new());
@@ -196,7 +178,7 @@ async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Er
 
 /// Polls for changes while there are streams, until the process ends.
 pub(crate) async fn follow(hub: Hub) {
-    let feed = hub.feed();
+    let feed = &hub.0.feed;
     let mut streams = feed.streams.subscribe();
     let mut failed = false;
     loop {

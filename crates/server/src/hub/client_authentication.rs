@@ -6,7 +6,8 @@ use identity::error::ErrorCode;
 use identity::parameters::Parameters;
 use identity::throttle::ThrottleDecision;
 use identity::token_request::Credentials;
-use store::hub_records::throttle::ThrottleKeys;
+use store::hub_records::clients;
+use store::hub_records::throttle::{self, ThrottleKeys};
 
 use crate::clock;
 use crate::problem::oauth::OauthError;
@@ -14,7 +15,6 @@ use crate::problem::oauth::OauthError;
 use super::Hub;
 use super::form_request::RequestContext;
 
-/// A client that was looked up and is not authenticated yet.
 #[derive(Debug)]
 pub(super) struct UnverifiedClient {
     found: Option<Client>,
@@ -24,7 +24,7 @@ pub(super) struct UnverifiedClient {
 impl UnverifiedClient {
     pub(super) async fn read(hub: &Hub, context: &RequestContext, body: &Parameters) -> Result<Self, OauthError> {
         let credentials = read(hub, context, body).await?;
-        let found = store::hub_records::clients::by_id(hub.records(), credentials.id()).await?;
+        let found = clients::by_id(hub.records(), credentials.id()).await?;
         Ok(UnverifiedClient { found, credentials })
     }
 
@@ -35,15 +35,11 @@ impl UnverifiedClient {
 
 /// Reads the credentials of a request. Records a request without readable ones.
 pub(super) async fn read(hub: &Hub, context: &RequestContext, body: &Parameters) -> Result<Credentials, OauthError> {
-    match Credentials::read(&context.authorization(), context.query.as_deref(), body) {
-        Ok(credentials) => Ok(credentials),
-        Err(error) => {
-            if error.code() == ErrorCode::InvalidClient {
-                hub.note_refusal(&AuditEvent::ClientRefused { client: None }, context).await?;
-            }
-            Err(error.into())
-        }
+    let read = Credentials::read(&context.authorization(), context.query.as_deref(), body);
+    if read.as_ref().is_err_and(|error| error.code() == ErrorCode::InvalidClient) {
+        hub.note_refusal(&AuditEvent::ClientRefused { client: None }, context).await?;
     }
+    Ok(read?)
 }
 
 /// Authenticates a client that was looked up. A failure is recorded and counted; after too many the client must wait. The right secret
@@ -61,7 +57,7 @@ pub(super) async fn authenticate<'c>(
     let event = AuditEvent::ClientRefused { client: client.map(|client| client.id.clone()) };
     hub.note_refusal(&event, context).await?;
     let watch = ThrottleKeys::client(credentials.id(), &context.address);
-    match store::hub_records::throttle::client_failed(hub.records(), &watch, clock::now()).await? {
+    match throttle::client_failed(hub.records(), &watch, clock::now()).await? {
         ThrottleDecision::Try => Err(error.into()),
         ThrottleDecision::Wait(seconds) => Err(OauthError::Throttled(seconds)),
     }

@@ -1,5 +1,4 @@
-//! Checks a name and a password, for the sign-in page and the password grant: behind one throttle, with the same work and the same answer
-//! for a wrong password and an unknown name. Sets new passwords.
+//! Checks a name and a password behind the throttle; a wrong password and an unknown name cost the same work. Sets new passwords.
 
 use std::time::Duration;
 
@@ -9,9 +8,9 @@ use identity::error::{Error, ErrorCode};
 use identity::password::{Password, PasswordHash, Proof};
 use identity::revocation::Revocation;
 use identity::session::LiveSession;
-use store::hub_records::Transaction;
-use store::hub_records::accounts::LoginCandidate;
-use store::hub_records::throttle::ThrottleKeys;
+use store::hub_records::accounts::{self, LoginCandidate};
+use store::hub_records::throttle::{self, ThrottleKeys};
+use store::hub_records::{Transaction, audit_log, revocation, sessions};
 use tokio::time::Instant;
 use tracing::Instrument;
 use uuid::Uuid;
@@ -25,7 +24,6 @@ use super::form_request::RequestContext;
 /// How long an attempt waits for the outcome of pending ones.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A new password has the wrong length.
 pub(super) const INVALID_PASSWORD: Error =
     Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
 
@@ -37,15 +35,13 @@ pub(super) struct CheckedCredentials {
 }
 
 impl CheckedCredentials {
-    /// The account and the proof, if the account may sign in.
     pub(super) fn admitted(&self) -> Option<(&Account, &Proof)> {
         self.account.as_ref().filter(|account| account.may_sign_in()).zip(self.proof.as_ref())
     }
 }
 
-/// Checks a name and a password, and counts the attempt.
 pub(super) async fn check(hub: &Hub, name: &str, password: Password, context: &RequestContext) -> Result<CheckedCredentials, OauthError> {
-    let known = store::hub_records::accounts::login_candidate(hub.records(), name, &context.address).await?;
+    let known = accounts::login_candidate(hub.records(), name, &context.address).await?;
     check_known(hub, name, known, password, context).await
 }
 
@@ -61,7 +57,7 @@ pub(super) async fn check_known(
     // A client that disconnects has not failed, and must not escape the count: the attempt runs to its end.
     let checked = async move {
         let checked = attempt(&hub, &name, known, password, &context).await?;
-        hub.metrics().sign_in(checked.admitted().map(|_| ()).ok_or(()));
+        hub.0.metrics.sign_in(checked.admitted().map(|_| ()).ok_or(()));
         Ok(checked)
     };
     tokio::spawn(checked.in_current_span()).await.map_err(|_| OauthError::Internal("a sign-in attempt panicked"))?
@@ -81,9 +77,9 @@ async fn attempt(
     let deadline = Instant::now() + OUTCOME_TIMEOUT;
     let (ticket, pending, attempt) = loop {
         let ticket = hub.hasher().admit()?;
-        let pending = hub.pending_attempts().enter(watch.counters().to_vec());
+        let pending = hub.0.pending_attempts.enter(watch.counters().to_vec());
         // Counted before the hash is computed, so that parallel guesses count.
-        let refused = match store::hub_records::throttle::attempt(records, &watch, clock::now()).await? {
+        let refused = match throttle::attempt(records, &watch, clock::now()).await? {
             Ok(attempt) => break (ticket, pending, attempt),
             Err(refused) => refused,
         };
@@ -101,10 +97,10 @@ async fn attempt(
         checked.proof = rehashed(hub, account.id, proof.clone(), password).await?;
     }
     if checked.admitted().is_some() {
-        store::hub_records::throttle::succeeded(records, &watch, clock::now()).await?;
+        throttle::succeeded(records, &watch, clock::now()).await?;
         pending.succeeded();
     } else {
-        store::hub_records::throttle::failed(records, &watch, attempt).await?;
+        throttle::failed(records, &watch, attempt).await?;
         let reason = if checked.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
         record_failure(hub, id, reason, context).await?;
     }
@@ -114,10 +110,10 @@ async fn attempt(
 /// Rehashes a password whose hash has old parameters. If the stored hash changed meanwhile, another sign-in may have rehashed it, so the
 /// password is compared again.
 async fn rehashed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> Result<Option<Proof>, OauthError> {
-    if proof.renewed().is_none() || store::hub_records::accounts::rehash(hub.records(), account, &proof).await? {
+    if proof.renewed().is_none() || accounts::rehash(hub.records(), account, &proof).await? {
         return Ok(Some(proof));
     }
-    let kept = store::hub_records::accounts::credential_of(hub.records(), account).await?;
+    let kept = accounts::credential_of(hub.records(), account).await?;
     hub.hasher().admit()?.compare(kept, password).await
 }
 
@@ -128,10 +124,9 @@ pub(super) async fn record_failure(
     reason: SignInRefusal,
     context: &RequestContext,
 ) -> Result<(), store::Error> {
-    store::hub_records::audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, context.occasion()).await
+    audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, context.occasion()).await
 }
 
-/// A new password, and the right to set it.
 #[derive(Debug)]
 pub(super) struct Renewal<'a> {
     pub(super) account: Uuid,
@@ -139,7 +134,6 @@ pub(super) struct Renewal<'a> {
     pub(super) right: Right<'a>,
 }
 
-/// The right to set a password.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Right<'a> {
     /// A one-time link, which is used up.
@@ -155,23 +149,22 @@ pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, c
     let occasion = context.occasion();
     let kept = match right {
         Right::Link => {
-            store::hub_records::accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;
+            accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;
             None
         }
         Right::Present(proof, session) => {
-            let replaced = store::hub_records::accounts::replace_credential(&mut transaction, account, proof, hash, occasion.now).await?;
-            if !replaced || store::hub_records::sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
+            let replaced = accounts::replace_credential(&mut transaction, account, proof, hash, occasion.now).await?;
+            if !replaced || sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
                 return Ok(false);
             }
             Some(session.id())
         }
     };
-    let over =
-        store::hub_records::revocation::revoke_in(&mut transaction, &Revocation::PasswordChanged { account, kept }, occasion.now).await?;
+    let over = revocation::revoke_in(&mut transaction, &Revocation::PasswordChanged { account, kept }, occasion.now).await?;
     let event =
         AuditEvent::Changed { record: ChangedRecord::Account(account), change: RecordChange::CredentialChanged, actor: Some(account) };
-    store::hub_records::audit_log::append(&mut transaction, &event, occasion).await?;
-    store::hub_records::revocation::log(&mut transaction, &over, occasion).await?;
+    audit_log::append(&mut transaction, &event, occasion).await?;
+    revocation::log(&mut transaction, &over, occasion).await?;
     transaction.commit().await?;
     Ok(true)
 }

@@ -27,41 +27,18 @@ use super::Hub;
 
 pub(crate) use me::account_row;
 
-/// A page that a browser navigates to. Scripts do not fetch it.
-#[derive(Clone, Copy, Debug)]
-enum Page {
-    Account,
-    Authorize,
-    Logout,
-    SignIn,
-    Password,
-}
-
-/// The paths of the pages. A script of another origin that could read their responses could read a code, so CORS never applies to these
-/// paths, and no page is served elsewhere.
-const PAGES: [(&str, Page); 7] = [
-    ("/", Page::Account),
-    ("/authorize", Page::Authorize),
-    ("/api/o-auth/authorize", Page::Authorize),
-    ("/logout", Page::Logout),
-    ("/api/o-auth/logout", Page::Logout),
-    ("/sign-in", Page::SignIn),
-    ("/password", Page::Password),
+/// The pages that a browser navigates to. A script of another origin that could read their responses could read a code, so CORS never applies
+/// to these paths, and no page is served elsewhere.
+const PAGES: [(&str, fn() -> MethodRouter<Hub>); 7] = [
+    ("/", || any(account_page::answer)),
+    ("/authorize", || any(authorize::answer)),
+    ("/api/o-auth/authorize", || any(authorize::answer)),
+    ("/logout", || any(logout::answer)),
+    ("/api/o-auth/logout", || any(logout::answer)),
+    ("/sign-in", || any(sign_in::answer)),
+    ("/password", || any(password_link::answer)),
 ];
 
-impl Page {
-    fn route(self) -> MethodRouter<Hub> {
-        match self {
-            Page::Account => any(account_page::answer),
-            Page::Authorize => any(authorize::answer),
-            Page::Logout => any(logout::answer),
-            Page::SignIn => any(sign_in::answer),
-            Page::Password => any(password_link::answer),
-        }
-    }
-}
-
-/// Whether CORS never applies to a path.
 pub(crate) fn is_hidden_from_scripts(path: &str) -> bool {
     PAGES.iter().any(|(page, _)| *page == path)
 }
@@ -80,10 +57,10 @@ where
             .route(&at("introspect"), any(introspect::answer))
             .route(&at("events"), any(events::answer))
     });
-    let pages = PAGES.iter().fold(endpoints, |router, (path, page)| router.route(path, page.route()));
+    let pages = PAGES.iter().fold(endpoints, |router, (path, page)| router.route(path, page()));
     let admitted = pages
         .route("/userinfo", any(userinfo::answer))
-        .route_layer(from_fn_with_state(hub.budgets().identity.clone(), admit))
+        .route_layer(from_fn_with_state(hub.0.budgets.identity.clone(), admit))
         .with_state(hub.clone());
     let documents = Router::new()
         .route("/.well-known/openid-configuration", get(metadata::answer))

@@ -18,24 +18,21 @@ pub(crate) use crate::http::request_context::{RequestContext, wants_page};
 /// Parameters in their order, names not unique.
 pub(crate) type Pairs = Vec<(String, String)>;
 
-/// A request without a body.
 pub(crate) fn bare(hub: &Hub, request: Request) -> RequestContext {
-    RequestContext::of(hub.proxies(), request.into_parts().0)
+    RequestContext::of(&hub.0.proxies, request.into_parts().0)
 }
 
-/// A POST with its parameters.
 pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(RequestContext, Parameters), OauthError> {
     let (context, pairs) = posted_pairs(hub, request).await?;
     Ok((context, Parameters::read(pairs?)?))
 }
 
-/// A POST with the pairs of its body.
 pub(crate) async fn posted_pairs(hub: &Hub, request: Request) -> Result<(RequestContext, Result<Pairs, Error>), OauthError> {
     if request.method() != Method::POST {
         return Err(OauthError::Method("POST"));
     }
     let (head, content) = request.into_parts();
-    let context = RequestContext::of(hub.proxies(), head);
+    let context = RequestContext::of(&hub.0.proxies, head);
     let bytes = body::bytes(content, MAX_SIGN_IN_BYTES).await?;
     let kinds = context.values(&CONTENT_TYPE);
     let kind = kinds.first().map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());

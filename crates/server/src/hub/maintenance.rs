@@ -1,6 +1,9 @@
-//! The maintenance of a hub: reloads the signing keys, records repeated refusals, and purges expired rows.
+//! The maintenance of a hub: reloads the signing keys, records repeated refusals, purges expired rows, and writes the heartbeat.
 
 use std::time::Duration;
+
+use store::hub_records::heartbeats::{self, HEARTBEAT_SECONDS};
+use store::hub_records::purge;
 
 use crate::clock;
 
@@ -11,13 +14,12 @@ const KEY_INTERVAL: Duration = Duration::from_secs(5);
 /// Expired rows are purged at the start and then every so many rounds.
 const PURGE_ROUNDS: u32 = 60;
 
-/// Runs until the process ends.
 pub(crate) async fn keep(hub: Hub) {
     let mut round = 0_u32;
     let mut complaint = None;
     loop {
         if round.is_multiple_of(PURGE_ROUNDS) {
-            match store::hub_records::purge::purge(hub.records(), clock::now()).await {
+            match purge::purge(hub.records(), clock::now()).await {
                 Ok(rows) => tracing::debug!(rows, "purged expired rows"),
                 Err(error) => tracing::warn!(%error, "could not purge expired rows; the next round tries again"),
             }
@@ -27,7 +29,7 @@ pub(crate) async fn keep(hub: Hub) {
         if let Err(error) = hub.0.refusal_log.flush(hub.records(), clock::now()).await {
             tracing::warn!(%error, "could not record repeated refusals; the process log has each of them");
         }
-        match hub.keys().refresh(hub.records()).await {
+        match hub.0.keys.refresh(hub.records()).await {
             // Logged once, not every five seconds.
             Ok(problem) if problem != complaint => {
                 if let Some(problem) = &problem {
@@ -38,5 +40,16 @@ pub(crate) async fn keep(hub: Hub) {
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "could not reload the keys; the previous ones stay in use"),
         }
+    }
+}
+
+/// Records every few seconds that this hub answers, so that an outage of all hubs does not count against refresh tokens. The next heartbeat
+/// makes up for a failed one.
+pub(crate) async fn beat(hub: Hub) {
+    loop {
+        if let Err(error) = heartbeats::beat(hub.records(), clock::now()).await {
+            tracing::debug!(%error, "could not record the heartbeat");
+        }
+        tokio::time::sleep(Duration::from_secs(HEARTBEAT_SECONDS as u64)).await;
     }
 }

@@ -16,14 +16,11 @@ const SIGN_IN_RESULTS: [&str; 2] = ["ok", "failed"];
 
 #[derive(Debug, Default)]
 pub(super) struct HubMetrics {
-    /// Passwords that were checked, by result.
     sign_ins: Labelled<Counter>,
-    /// Responses of the token endpoint with tokens, by grant.
     tokens: Labelled<Counter>,
 }
 
 impl HubMetrics {
-    /// Counts a checked password.
     pub(super) fn sign_in(&self, result: Result<(), ()>) {
         self.sign_ins.get_or_create(&[("result", if result.is_ok() { "ok" } else { "failed" })]).inc();
     }

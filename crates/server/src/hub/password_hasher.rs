@@ -1,5 +1,4 @@
-//! Hashes passwords on threads of its own: one a core, with a bounded queue. Of imported hashes that need much memory it compares one at a
-//! time. Its threads have a low priority, so that a storm of sign-ins slows down only sign-ins.
+//! Hashes passwords on threads of low priority: one a core, with a bounded queue, so that a storm of sign-ins slows down only sign-ins.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,16 +13,10 @@ use crate::random;
 /// The jobs that may wait for each core. A longer queue would answer too late.
 const MAX_WAITING_PER_CORE: usize = 64;
 
-/// The threads and their bounded queue. Cheap to clone.
-#[derive(Clone, Debug)]
+/// The threads and their bounded queue. A thread takes the next job in the same memory, and ends when none waits. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct PasswordHasher {
     admitted: Arc<Semaphore>,
-    hash_queue: HashQueue,
-}
-
-/// The jobs and their threads. A thread takes the next job in the same memory, and ends when none waits.
-#[derive(Clone)]
-struct HashQueue {
     queue: Arc<Mutex<Queue>>,
     cores: usize,
 }
@@ -32,7 +25,6 @@ struct HashQueue {
 struct Queue {
     waiting: VecDeque<Job>,
     threads: usize,
-    /// Whether a large job runs.
     large: bool,
 }
 
@@ -41,7 +33,6 @@ struct Job {
     work: Box<dyn FnOnce(&mut Workspace) + Send>,
 }
 
-/// How much memory a job needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
     /// The workspace of its thread.
@@ -50,23 +41,28 @@ enum Size {
     Large,
 }
 
-impl std::fmt::Debug for HashQueue {
+impl std::fmt::Debug for PasswordHasher {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("HashQueue").field("cores", &self.cores).finish_non_exhaustive()
+        out.debug_struct("PasswordHasher").field("cores", &self.cores).finish_non_exhaustive()
     }
 }
 
-impl HashQueue {
+impl PasswordHasher {
+    pub(crate) fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let admitted = Arc::new(Semaphore::new(cores * (MAX_WAITING_PER_CORE + 1)));
+        PasswordHasher { admitted, queue: Arc::default(), cores }
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a job, and starts a thread if a core is free.
     fn put(&self, job: Job) -> std::io::Result<()> {
         let mut queue = self.queue();
         if queue.threads < self.cores {
-            let hash_queue = self.clone();
-            match std::thread::Builder::new().name("hasher".to_owned()).spawn(move || hash_queue.work()) {
+            let hasher = self.clone();
+            match std::thread::Builder::new().name("hasher".to_owned()).spawn(move || hasher.work()) {
                 Ok(_) => queue.threads += 1,
                 // A running thread will take it.
                 Err(_) if queue.threads > 0 => {}
@@ -103,33 +99,23 @@ impl HashQueue {
         }
         job
     }
-}
 
-impl PasswordHasher {
-    pub(crate) fn new() -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let admitted = Arc::new(Semaphore::new(cores * (MAX_WAITING_PER_CORE + 1)));
-        PasswordHasher { admitted, hash_queue: HashQueue { queue: Arc::default(), cores } }
-    }
-
-    /// How many passwords wait, and how many threads hash.
     pub(super) fn queue_lengths(&self) -> (usize, usize) {
-        let queue = self.hash_queue.queue();
+        let queue = self.queue();
         (queue.waiting.len(), queue.threads)
     }
 
     /// A place in the queue, unless it is full. It is taken before an attempt is counted, since a full queue is no failed attempt.
     pub(crate) fn admit(&self) -> Result<QueuePlace, OauthError> {
         let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| OauthError::Busy)?;
-        Ok(QueuePlace { admitted, hash_queue: self.hash_queue.clone() })
+        Ok(QueuePlace { admitted, hasher: self.clone() })
     }
 }
 
-/// A place in the queue.
 #[derive(Debug)]
 pub(crate) struct QueuePlace {
     admitted: OwnedSemaphorePermit,
-    hash_queue: HashQueue,
+    hasher: PasswordHasher,
 }
 
 impl QueuePlace {
@@ -140,7 +126,6 @@ impl QueuePlace {
         self.work(size, move |workspace| prove_in(workspace, kept, &password, salt)).await
     }
 
-    /// Hashes a new password.
     pub(crate) async fn make(self, password: Password) -> Result<PasswordHash, OauthError> {
         let salt = random::bytes()?;
         let made = self.work(Size::Usual, move |workspace| PasswordHash::make_in(workspace, &password, salt)).await?;
@@ -148,7 +133,7 @@ impl QueuePlace {
     }
 
     async fn work<T: Send + 'static>(self, size: Size, work: impl FnOnce(&mut Workspace) -> T + Send + 'static) -> Result<T, OauthError> {
-        let QueuePlace { admitted, hash_queue } = self;
+        let QueuePlace { admitted, hasher } = self;
         let (sender, result) = oneshot::channel();
         let job = move |workspace: &mut Workspace| {
             let outcome = work(workspace);
@@ -156,7 +141,7 @@ impl QueuePlace {
             drop(admitted);
             _ = sender.send(outcome);
         };
-        hash_queue.put(Job { size, work: Box::new(job) }).map_err(|_| OauthError::Busy)?;
+        hasher.put(Job { size, work: Box::new(job) }).map_err(|_| OauthError::Busy)?;
         result.await.map_err(|_| OauthError::Internal("hashing a password panicked"))
     }
 }
@@ -177,7 +162,7 @@ mod tests {
     #[tokio::test]
     async fn a_job_that_panics_stops_no_other() {
         // attack 33
-        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(3)), hash_queue: HashQueue { queue: Arc::default(), cores: 1 } };
+        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(3)), queue: Arc::default(), cores: 1 };
         let tickets: Vec<QueuePlace> = (0..3).map(|_| hasher.admit().unwrap()).collect();
         assert!(hasher.admit().is_err(), "the queue is bounded");
         let mut answers = Vec::new();
@@ -190,7 +175,7 @@ mod tests {
         }
         assert_eq!(results, [Some(0), None, Some(2)]);
         // Wait until the last thread counts as ended.
-        while hasher.hash_queue.queue().threads > 0 {
+        while hasher.queue().threads > 0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(hasher.admit().unwrap().work(Size::Usual, |_| 7).await.ok(), Some(7));
@@ -199,7 +184,7 @@ mod tests {
     #[tokio::test]
     async fn one_large_job_runs_at_a_time_and_others_pass() {
         // attack 33
-        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(4)), hash_queue: HashQueue { queue: Arc::default(), cores: 2 } };
+        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(4)), queue: Arc::default(), cores: 2 };
         let ticket = || hasher.admit().unwrap();
         let at_work = Arc::new(AtomicUsize::new(0));
         let (passed, wait) = std::sync::mpsc::channel();

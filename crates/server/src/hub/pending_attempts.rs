@@ -1,8 +1,5 @@
-//! Pending attempts to sign in. Each counts as a failure until its outcome is known, so that parallel guesses count. An attempt that would be
-//! refused only because of pending ones waits here for their outcome, since only failures may delay. A lock by account name would not do: an
-//! attempt counts for its name, its client address and both, and many names share an address.
-//!
-//! Only attempts of this process are waited for. Those of other replicas just count.
+//! Pending attempts to sign in, of this process. Each counts as a failure until its outcome is known, so that parallel guesses count. An
+//! attempt that would be refused only because of pending ones waits for their outcome, since only failures may delay.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +12,6 @@ use tokio::time::{Instant, timeout_at};
 #[derive(Debug, Default)]
 pub(super) struct PendingAttempts(Mutex<HashMap<ThrottleKey, Arc<Counter>>>);
 
-/// The pending attempts of one counter.
 #[derive(Debug, Default)]
 struct Counter {
     state: Mutex<CounterState>,
@@ -25,7 +21,6 @@ struct Counter {
 #[derive(Clone, Copy, Debug, Default)]
 struct CounterState {
     open: usize,
-    /// How many succeeded.
     succeeded: u64,
 }
 

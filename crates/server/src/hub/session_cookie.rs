@@ -1,12 +1,12 @@
 //! The session of a browser at the hub, and its cookies.
 
-use axum::body::Body;
+use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
-use axum::http::{HeaderValue, Response};
+use axum::response::Response;
 use identity::account::Account;
 use identity::session::{LiveSession, SESSION_SECONDS, Session};
 use identity::token::HubSessionClaims;
-use store::hub_records::sessions::{PreviousSession, SignIn, SignInProof};
+use store::hub_records::sessions::{self, PreviousSession, SignIn, SignInProof};
 use uuid::Uuid;
 
 use crate::clock;
@@ -30,14 +30,13 @@ pub(super) async fn live(hub: &Hub, context: &RequestContext) -> Result<Option<(
     Ok(all.all(|(_, other)| other.id == account.id).then_some((session, account)))
 }
 
-/// The active sessions of all session cookies of a request.
 pub(super) async fn every_live(hub: &Hub, context: &RequestContext) -> Result<Vec<(LiveSession, Account)>, store::Error> {
     let audience = HubSessionClaims::audience(hub.issuer());
     let mut all = Vec::new();
     for text in context.cookies(cookie_name(hub, context)) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
         let now = clock::now();
-        let Some((row, account)) = store::hub_records::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
+        let Some((row, account)) = sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
         if let Some(session) = LiveSession::of(&cookie, Some(&row), Some(&account), now) {
             all.push((session, account));
         }
@@ -45,13 +44,11 @@ pub(super) async fn every_live(hub: &Hub, context: &RequestContext) -> Result<Ve
     Ok(all)
 }
 
-/// The name of the cookie that counts in a request.
 fn cookie_name(hub: &Hub, context: &RequestContext) -> &'static str {
     let prefixed = context.is_browser() || context.cookies(HOST_COOKIE).next().is_some();
     if prefixed && context.is_secure(hub.issuer()) { HOST_COOKIE } else { COOKIE }
 }
 
-/// A new session.
 pub(super) fn fresh(account: Uuid) -> Session {
     Session::begin(random::uuid(), account, clock::now())
 }
@@ -71,10 +68,10 @@ pub(super) async fn begin(
     };
     let device = context.user_agent();
     let arrival = SignIn { session: &session, by, before, device: device.as_deref() };
-    if !store::hub_records::sessions::begin(hub.records(), &arrival, context.occasion()).await? {
+    if !sessions::begin(hub.records(), &arrival, context.occasion()).await? {
         return Ok(None);
     }
-    Cookies::of(hub, context, &hub.keys().sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)
+    Cookies::of(hub, context, &hub.0.keys.sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
 /// The cookies that set or remove a session.
@@ -94,15 +91,14 @@ impl Cookies {
         names.iter().map(header).collect::<Result<_, OauthError>>().map(Cookies)
     }
 
-    /// The cookies that remove a session.
     pub(super) fn cleared(hub: &Hub, context: &RequestContext) -> Result<Self, OauthError> {
         Cookies::of(hub, context, "", 0)
     }
 
-    /// Adds them to a response.
-    pub(super) fn set(self, response: &mut Response<Body>) {
+    pub(super) fn added_to(self, mut response: Response) -> Response {
         for cookie in self.0 {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
+        response
     }
 }

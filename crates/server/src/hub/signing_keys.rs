@@ -8,8 +8,8 @@ use identity::client::ClientId;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyId, KeySet, PrivateKey};
 use identity::token::{AccountChange, Claims, sign};
-use store::hub_records::Records;
-use store::hub_records::audit_log::AuditContext;
+use store::hub_records::audit_log::{self, AuditContext};
+use store::hub_records::{Records, signing_keys};
 
 use crate::boot_error::{BootError, unusable};
 use crate::clock;
@@ -44,7 +44,6 @@ impl KeyFiles {
         Ok(KeyFiles { path: path.clone(), first: Arc::new(first) })
     }
 
-    /// The private key with this id, from either file.
     fn find(&self, id: &KeyId) -> Option<Arc<PrivateKey>> {
         if self.first.public().id() == id {
             return Some(self.first.clone());
@@ -61,8 +60,9 @@ const UNPUBLISHED: &str = "the signing key of this process is no longer publishe
 #[derive(Debug)]
 pub(super) struct CurrentKeys {
     signing: Arc<PrivateKey>,
-    set: KeySet,
-    document: StaticDocument,
+    /// The published keys, and the same as JSON.
+    pub(super) set: KeySet,
+    pub(super) document: StaticDocument,
 }
 
 impl CurrentKeys {
@@ -71,29 +71,16 @@ impl CurrentKeys {
         self.set.find(self.signing()).is_some()
     }
 
-    /// The published keys.
-    pub(super) fn set(&self) -> &KeySet {
-        &self.set
-    }
-
-    /// The id of the signing key.
     pub(super) fn signing(&self) -> &KeyId {
         self.signing.public().id()
     }
 
-    /// Signs an account change for a client.
     pub(super) fn sign_event(&self, event: &AccountChange, issuer: &str, audience: &ClientId) -> Option<String> {
         let signed = event.sign(issuer, audience, clock::now(), &self.signing);
         signed.inspect_err(|error| tracing::error!(%error, "could not sign an account change")).ok()
     }
-
-    /// The key set, as JSON.
-    pub(super) fn document(&self) -> &StaticDocument {
-        &self.document
-    }
 }
 
-/// The keys, which maintenance reloads.
 #[derive(Debug)]
 pub(super) struct SigningKeys {
     files: KeyFiles,
@@ -113,7 +100,7 @@ impl SigningKeys {
     /// Reloads the keys: another replica may have announced, promoted or dropped one. Returns what is wrong with them. If no file holds the
     /// signing key, the previous one signs on; the other keys are published all the same.
     pub(super) async fn refresh(&self, records: &Records) -> Result<Option<String>, store::Error> {
-        let Some(ring) = store::hub_records::signing_keys::load(records).await? else { return Ok(None) };
+        let Some(ring) = signing_keys::load(records).await? else { return Ok(None) };
         let before = self.current().signing.clone();
         let (signing, problem) = match private_key(&self.files, Some(&before), &ring) {
             Ok(signing) => (signing, None),
@@ -147,8 +134,8 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
     let own = files.first.public();
     let now = clock::now();
     // Replicas that start together register one after the other.
-    store::hub_records::signing_keys::lock(&mut transaction).await?;
-    let ring = match store::hub_records::signing_keys::load(&mut transaction).await? {
+    signing_keys::lock(&mut transaction).await?;
+    let ring = match signing_keys::load(&mut transaction).await? {
         None => KeyRing::begin(own.clone(), now),
         Some(ring) => {
             if files.find(ring.signing().id()).is_some() || ring.knows(own.id()) {
@@ -158,7 +145,7 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
                 Ok(ring) => {
                     tracing::warn!(key = %own.id(), "the key file holds a new key: it signs from now on, and the previous one is retired");
                     let event = AuditEvent::KeyRotated { key: own.id().as_str().to_owned(), state: "signing" };
-                    store::hub_records::audit_log::append(&mut transaction, &event, AuditContext { now, address: None }).await?;
+                    audit_log::append(&mut transaction, &event, AuditContext { now, address: None }).await?;
                     ring
                 }
                 Err(fault) => {
@@ -168,7 +155,7 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
             }
         }
     };
-    store::hub_records::signing_keys::save(&mut transaction, &ring).await?;
+    signing_keys::save(&mut transaction, &ring).await?;
     transaction.commit().await?;
     Ok(ring)
 }
@@ -185,7 +172,6 @@ fn private_key(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRin
     })
 }
 
-/// The keys that are published, and the one that signs.
 fn published(signing: Arc<PrivateKey>, ring: &KeyRing) -> Result<CurrentKeys, String> {
     let set = ring.published(clock::now()).map_err(|fault| format!("the key set {fault}"))?;
     let document = StaticDocument::new("application/json", set.to_json().to_string());

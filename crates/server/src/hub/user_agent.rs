@@ -30,7 +30,6 @@ const SYSTEMS: [(&str, &str); 9] = [
     ("FreeBSD", "FreeBSD"),
 ];
 
-/// The name of the client with this `User-Agent`.
 pub(crate) fn name(user_agent: Option<&str>) -> String {
     let text = user_agent.unwrap_or_default();
     let (comment, products) = parts(text);

@@ -19,7 +19,6 @@ use crate::budget::Activity;
 /// The average rate at which a client must take a response, in bytes a second.
 const MIN_RATE: u64 = 16 * 1024;
 
-/// Whether a response on the connection broke off.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truncation(Arc<AtomicBool>);
 
@@ -40,11 +39,10 @@ impl Truncation {
     }
 }
 
-/// The bytes of a connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    truncation: Truncation,
+    pub(super) truncation: Truncation,
     pace: Pace,
     activity: Arc<Activity>,
 }
@@ -55,23 +53,15 @@ impl Connection {
         Connection { stream, truncation: Truncation::default(), pace: Pace::new(timeout), activity }
     }
 
-    pub(super) fn truncation(&self) -> Truncation {
-        self.truncation.clone()
-    }
-
     fn wrote(&mut self, context: &mut Context<'_>, written: Poll<Result<usize>>) -> Poll<Result<usize>> {
-        match written {
-            Poll::Ready(Ok(bytes)) => {
-                self.pace.took(bytes);
-                self.activity.note_progress();
-                Poll::Ready(Ok(bytes))
-            }
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Pending if self.pace.is_too_slow(context) => {
-                Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client takes the answer too slowly")))
-            }
-            Poll::Pending => Poll::Pending,
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.pace.took(bytes);
+            self.activity.note_progress();
         }
+        if written.is_pending() && self.pace.is_too_slow(context) {
+            return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client takes the answer too slowly")));
+        }
+        written
     }
 }
 

@@ -1,36 +1,26 @@
 //! Refusals of GraphQL: its own codes, and the status of a request that is refused as a whole.
 
-use axum::body::Body;
-use axum::http::{Response, StatusCode};
+use axum::http::StatusCode;
+use axum::response::Response;
 
-use super::{Problem, ProblemParts};
+use super::{Problem, ProblemHead};
 
-/// Why a GraphQL request, or a part of one, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The request is not what GraphQL over HTTP carries.
     Request,
-    /// None of our media types is accepted.
     NotAcceptable,
-    /// The document cannot be read.
     Parse,
-    /// The document does not fit the schema.
     Validation,
-    /// The document asks for more than one request may.
     Limit,
-    /// The schema is not shown.
     Introspection,
-    /// The document has no such operation.
     Operation,
-    /// The variables do not fit their types.
     Input,
-    /// The answer would be too large to be built.
     Answer,
     /// The total does not fit GraphQL's `Int`.
     Total,
 }
 
-/// The two media types a GraphQL answer can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaType {
     /// `application/json`
@@ -40,8 +30,8 @@ pub(crate) enum MediaType {
 }
 
 impl Refusal {
-    pub(super) fn parts(self, detail: &str) -> ProblemParts {
-        let (status, code, title) = match self {
+    pub(super) fn head(self) -> ProblemHead {
+        match self {
             Refusal::Request => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Not a GraphQL request"),
             Refusal::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "No such media type"),
             Refusal::Parse => (StatusCode::BAD_REQUEST, "GRAPHQL_PARSE_FAILED", "The document cannot be read"),
@@ -52,15 +42,14 @@ impl Refusal {
             Refusal::Input => (StatusCode::BAD_REQUEST, "BAD_USER_INPUT", "A value does not fit its type"),
             Refusal::Answer => (StatusCode::BAD_REQUEST, "ANSWER_TOO_LARGE", "The answer is too large"),
             Refusal::Total => (StatusCode::BAD_REQUEST, "TOTAL_TOO_LARGE", "The total is too large"),
-        };
-        ProblemParts { status, code, title, detail: detail.to_owned() }
+        }
     }
 }
 
 impl Problem {
     /// Sets the status and the headers of a refused GraphQL request.
-    pub(crate) fn apply_to_graphql(&self, media_type: MediaType, response: &mut Response<Body>) {
-        let status = self.parts().status;
+    pub(crate) fn apply_to_graphql(&self, media_type: MediaType, response: &mut Response) {
+        let (status, ..) = self.head();
         let of_the_document = matches!(
             self,
             Problem::Graphql(

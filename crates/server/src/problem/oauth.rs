@@ -1,75 +1,65 @@
 //! Refusals of the OAuth endpoints, in the shape of RFC 6749, section 5.2.
 
-use std::borrow::Cow;
-
 use axum::body::Body;
 use axum::http::header::{ALLOW, InvalidHeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use identity::error::{Error, ErrorCode};
 use serde_json::json;
+use store::replica_state::StateError;
 
 use crate::random::NoRandomness;
 use crate::response::json_no_store;
 
 use super::{Problem, ProblemSummary};
 
-/// Why an OAuth endpoint refuses.
-#[derive(Debug)]
+/// Why an OAuth endpoint refuses. The message is the `error_description` that the client sees.
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum OauthError {
-    /// A rule of `identity` refuses it.
-    Rule(Error),
-    /// The path takes these methods.
+    #[error("{}", .0.description())]
+    Rule(#[from] Error),
+    /// Holds the methods that the path takes.
+    #[error("this path takes {0}")]
     Method(&'static str),
-    /// The body is neither a form nor JSON.
+    #[error("the body is application/x-www-form-urlencoded or application/json")]
     MediaType,
-    /// The body is not JSON.
+    #[error("the body is application/json")]
     NotJson,
-    /// The body is larger than 64 KiB.
+    #[error("a body has at most 64 KiB")]
     TooLarge,
-    /// The body did not arrive whole and in time.
+    #[error("the body did not arrive whole and in time")]
     Body,
-    /// A page of another origin sent it. Holds our own origin.
+    /// Holds our own origin.
+    #[error("the request was made by a page of another origin")]
     CrossOrigin(String),
-    /// Too many failures; the seconds to wait.
+    /// Holds the seconds to wait.
+    #[error("too many failed attempts; try again later")]
     Throttled(i64),
-    /// Too many logins from one client address; the seconds to wait.
+    /// Holds the seconds to wait.
+    #[error("too many logins from this client address; try again later")]
     Crowded(i64),
     /// Too many passwords are being hashed.
+    #[error("too many sign-ins at once; try again shortly")]
     Busy,
-    /// Too many streams of changes are open.
+    #[error("too many streams of changes are open; close one, or try again later")]
     Streams,
-    /// The hub does not answer.
+    #[error("the hub is unavailable; try again shortly")]
     HubAway,
-    /// The hub's answer cannot be read.
+    #[error("the answer of the hub cannot be read")]
     HubOdd,
-    /// The hub refuses the satellite's client id or secret.
+    #[error("the hub does not accept the client id and secret of this satellite")]
     HubRefuses,
-    /// The replica state is unavailable.
-    ReplicaState(store::replica_state::StateError),
-    /// The database failed.
-    Store(store::Error),
+    #[error("{}", if *.0 == StateError::Full { "too many logins are under way; try again shortly" } else { "the login store is unavailable; try again shortly" })]
+    ReplicaState(#[from] StateError),
+    #[error("{}", if is_outage(.0) { "the database is unavailable; try again shortly" } else { INTERNAL })]
+    Store(#[from] store::Error),
     /// A bug or a misconfiguration. Only the log names it.
+    #[error("{INTERNAL}")]
     Internal(&'static str),
 }
 
-impl From<Error> for OauthError {
-    fn from(error: Error) -> Self {
-        OauthError::Rule(error)
-    }
-}
-
-impl From<store::Error> for OauthError {
-    fn from(error: store::Error) -> Self {
-        OauthError::Store(error)
-    }
-}
-
-impl From<store::replica_state::StateError> for OauthError {
-    fn from(error: store::replica_state::StateError) -> Self {
-        OauthError::ReplicaState(error)
-    }
-}
+/// What a client hears of a bug.
+const INTERNAL: &str = "something went wrong on our side";
 
 impl From<NoRandomness> for OauthError {
     fn from(_: NoRandomness) -> Self {
@@ -96,40 +86,33 @@ impl From<Problem> for OauthError {
 }
 
 impl OauthError {
-    /// The error code and its description.
-    pub(crate) fn told(&self) -> (&'static str, Cow<'static, str>) {
-        let request = ErrorCode::InvalidRequest.as_str();
-        let later = ErrorCode::TemporarilyUnavailable.as_str();
-        let (code, sentence) = match self {
-            OauthError::Method(allowed) => return (request, format!("this path takes {allowed}").into()),
-            OauthError::Rule(error) => (error.code().as_str(), error.description()),
-            OauthError::MediaType => (request, "the body is application/x-www-form-urlencoded or application/json"),
-            OauthError::NotJson => (request, "the body is application/json"),
-            OauthError::TooLarge => (request, "a body has at most 64 KiB"),
-            OauthError::Body => (request, "the body did not arrive whole and in time"),
-            OauthError::CrossOrigin(_) => (request, "the request was made by a page of another origin"),
-            OauthError::Throttled(_) => (later, "too many failed attempts; try again later"),
-            OauthError::Crowded(_) => (later, "too many logins from this client address; try again later"),
-            OauthError::Busy => (later, "too many sign-ins at once; try again shortly"),
-            OauthError::Streams => (later, "too many streams of changes are open; close one, or try again later"),
-            OauthError::HubAway => (later, "the hub is unavailable; try again shortly"),
-            OauthError::HubOdd => (ErrorCode::ServerError.as_str(), "the answer of the hub cannot be read"),
-            OauthError::HubRefuses => {
-                (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite")
-            }
-            OauthError::ReplicaState(store::replica_state::StateError::Full) => (later, "too many logins are under way; try again shortly"),
-            OauthError::ReplicaState(_) => (later, "the login store is unavailable; try again shortly"),
-            OauthError::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
-                (later, "the database is unavailable; try again shortly")
-            }
-            OauthError::Store(_) | OauthError::Internal(_) => (ErrorCode::ServerError.as_str(), "something went wrong on our side"),
+    /// The `error` of RFC 6749.
+    pub(crate) fn code(&self) -> &'static str {
+        let code = match self {
+            OauthError::Rule(error) => error.code(),
+            OauthError::HubRefuses => ErrorCode::InvalidClient,
+            OauthError::HubOdd | OauthError::Internal(_) => ErrorCode::ServerError,
+            OauthError::Store(error) if !is_outage(error) => ErrorCode::ServerError,
+            OauthError::Method(_)
+            | OauthError::MediaType
+            | OauthError::NotJson
+            | OauthError::TooLarge
+            | OauthError::Body
+            | OauthError::CrossOrigin(_) => ErrorCode::InvalidRequest,
+            _ => ErrorCode::TemporarilyUnavailable,
         };
-        (code, sentence.into())
+        code.as_str()
     }
 
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            OauthError::Rule(error) => of_code(error.code()),
+            OauthError::Rule(error) => match error.code() {
+                ErrorCode::InvalidClient | ErrorCode::InvalidToken => StatusCode::UNAUTHORIZED,
+                ErrorCode::AccessDenied => StatusCode::FORBIDDEN,
+                ErrorCode::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
+                ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+                _ => StatusCode::BAD_REQUEST,
+            },
             OauthError::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             OauthError::MediaType | OauthError::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             OauthError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -138,12 +121,8 @@ impl OauthError {
             OauthError::Throttled(_) | OauthError::Crowded(_) => StatusCode::TOO_MANY_REQUESTS,
             OauthError::HubOdd => StatusCode::BAD_GATEWAY,
             OauthError::HubRefuses => StatusCode::UNAUTHORIZED,
-            OauthError::HubAway | OauthError::ReplicaState(_) => StatusCode::SERVICE_UNAVAILABLE,
-            OauthError::Busy
-            | OauthError::Streams
-            | OauthError::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            OauthError::HubAway | OauthError::ReplicaState(_) | OauthError::Busy | OauthError::Streams => StatusCode::SERVICE_UNAVAILABLE,
+            OauthError::Store(error) if is_outage(error) => StatusCode::SERVICE_UNAVAILABLE,
             OauthError::Store(_) | OauthError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -153,9 +132,8 @@ impl OauthError {
         self.status() == StatusCode::SERVICE_UNAVAILABLE
     }
 
-    /// The JSON response.
     pub(crate) fn response(&self) -> Response<Body> {
-        let (error, description) = self.told();
+        let (error, description) = (self.code(), self.to_string());
         let mut response = json_no_store(json!({ "error": error, "error_description": description }).to_string());
         response.extensions_mut().insert(ProblemSummary { code: error, detail: description });
         self.mark(&mut response);
@@ -197,20 +175,6 @@ impl IntoResponse for OauthError {
     }
 }
 
-fn of_code(code: ErrorCode) -> StatusCode {
-    match code {
-        ErrorCode::InvalidClient | ErrorCode::InvalidToken => StatusCode::UNAUTHORIZED,
-        ErrorCode::AccessDenied => StatusCode::FORBIDDEN,
-        ErrorCode::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
-        ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-        ErrorCode::InvalidRequest
-        | ErrorCode::InvalidGrant
-        | ErrorCode::UnauthorizedClient
-        | ErrorCode::UnsupportedGrantType
-        | ErrorCode::UnsupportedResponseType
-        | ErrorCode::RequestNotSupported
-        | ErrorCode::RequestUriNotSupported
-        | ErrorCode::InvalidScope
-        | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
-    }
+fn is_outage(error: &store::Error) -> bool {
+    matches!(error, store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout)
 }

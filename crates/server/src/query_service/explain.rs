@@ -1,8 +1,7 @@
 //! `explain`: the SQL of a statement, and the plan of the database, over HTTP and on the command line.
 
-use axum::body::Body;
 use axum::extract::Request;
-use axum::http::Response;
+use axum::response::Response;
 use query::merge::merged;
 use query::parse;
 use query::plan::{self, Operation};
@@ -20,15 +19,12 @@ use crate::response;
 
 use super::QueryService;
 
-/// The permission to see SQL.
 pub const PERMISSION: &str = identity::account::EXPLAIN;
 
 /// Whether the database is asked for its own plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Analyze {
-    /// Runs the statement, and shows this much of the plan.
     Yes(PlanDetail),
-    /// Runs nothing.
     No,
 }
 
@@ -37,7 +33,7 @@ pub(crate) async fn answer(
     queries: &QueryService,
     (caller, entrance): (&Caller, ReadAccess<'_, '_>),
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Result<Response, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     let (head, body) = request.into_parts();
     let mut reservation = queries.budgets.bodies.reserve(caller.key());

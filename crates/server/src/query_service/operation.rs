@@ -1,6 +1,5 @@
 //! The operations that read a declared resource, and the path of each.
 
-/// An operation that reads a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOperation {
     Paginate,
@@ -15,7 +14,6 @@ pub(crate) enum ReadOperation {
 impl ReadOperation {
     pub(crate) const ALL: [Self; 6] = [Self::Paginate, Self::List, Self::Get, Self::Find, Self::FindById, Self::Explain];
 
-    /// Its name for programs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             ReadOperation::Paginate => "paginate",
@@ -35,7 +33,6 @@ impl ReadOperation {
         }
     }
 
-    /// The operation with this end of its path.
     pub(crate) fn from_path_end(end: &str) -> Option<Self> {
         ReadOperation::ALL.into_iter().find(|operation| operation.path_end() == end)
     }

@@ -21,7 +21,6 @@ const FAST_FAILURE: Duration = Duration::from_millis(250);
 /// The database that reads use.
 #[derive(Clone, Debug)]
 pub struct DatabaseReader {
-    /// The primary database.
     pub primary: Database,
     replica: Option<Replica>,
     statements: FairQueue,
@@ -29,7 +28,6 @@ pub struct DatabaseReader {
     ping: Arc<tokio::sync::Mutex<Option<Ping>>>,
 }
 
-/// The result of the last ping.
 #[derive(Debug)]
 struct Ping {
     started: Instant,
@@ -42,44 +40,32 @@ struct Replica {
     away_until: Arc<Mutex<Option<Instant>>>,
 }
 
-/// An answer, with the slots that it holds.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) answer: Answer,
-    pub(crate) slots: Slots,
-}
-
-/// The slots of a stream.
-#[derive(Debug, Default)]
-pub(crate) struct Slots {
-    _statement: Option<Slot>,
-    _stream: Option<Slot>,
+    /// The slots that a stream holds.
+    pub(crate) slots: Vec<Slot>,
 }
 
 impl DatabaseReader {
-    /// Reads of a database and perhaps a replica of it.
     pub fn new(primary: Database, replica: Option<Database>, budgets: &Budgets) -> Self {
         let replica = replica.map(|database| Replica { database, away_until: Arc::default() });
         DatabaseReader { primary, replica, statements: budgets.statements.clone(), streams: budgets.streams.clone(), ping: Arc::default() }
     }
 
-    /// Runs a statement for a caller.
     pub(crate) async fn run(&self, caller: CallerKey, query: Query, format: Format) -> Result<Reading, Problem> {
         // The slot of the stream comes first, so that a waiting statement holds no other slot.
-        let mut stream = if Database::may_stream(&query) { Some(self.streams.acquire(caller).await?) } else { None };
+        let stream = if Database::may_stream(&query) { Some(self.streams.acquire(caller).await?) } else { None };
         let statement = self.statements.acquire(caller).await?;
         let answer = self.read(query, format).await?;
         if !matches!(answer, Answer::Chunks(_)) {
-            return Ok(Reading { answer, slots: Slots::default() });
+            return Ok(Reading { answer, slots: Vec::new() });
         }
-        if stream.is_none() {
-            // A page that is too large to be built whole.
-            stream = Some(self.streams.try_acquire(caller)?);
-        }
-        Ok(Reading { answer, slots: Slots { _statement: Some(statement), _stream: stream } })
+        // A page that is too large to be built whole is streamed too.
+        let stream = stream.map_or_else(|| self.streams.try_acquire(caller), Ok)?;
+        Ok(Reading { answer, slots: vec![statement, stream] })
     }
 
-    /// The connection pools, by name.
     pub(crate) fn pools(&self) -> impl Iterator<Item = (&'static str, PoolFigures)> {
         let replica = self.replica.iter().map(|replica| ("replica", replica.database.pool()));
         [("primary", self.primary.pool())].into_iter().chain(replica)

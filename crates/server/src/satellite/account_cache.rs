@@ -1,5 +1,4 @@
-//! The cache of accounts, by the SHA-256 of the token. A cached token was verified. An entry is renewed every two minutes, and dropped when
-//! the hub reports a change.
+//! The cache of accounts, by the SHA-256 of a verified token. Entries are renewed every two minutes and dropped when the hub reports a change.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,6 +7,7 @@ use identity::freshness::{self, ACCOUNT_SECONDS, Freshness};
 use identity::timestamp::Timestamp;
 use identity::token::BearerClaims;
 use lru::LruCache;
+use store::replica_state::Invalidation;
 use uuid::Uuid;
 
 use crate::clock;
@@ -29,14 +29,11 @@ const MAX_DROPS: usize = 4_096;
 
 pub(super) type TokenDigest = [u8; 32];
 
-/// The cached state of a token.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
-    /// The account, fresh.
     Current(Arc<HubAccount>),
     /// The account, used only if the hub does not answer.
     Stale(Arc<HubAccount>),
-    /// The hub refused the token lately.
     Refused,
     /// No entry, or an expired one.
     Nothing,
@@ -90,33 +87,11 @@ impl Shard {
         }
     }
 
-    fn remove(&mut self, digest: &TokenDigest) {
-        if let Some(entry) = self.entries.pop(digest) {
-            self.bytes -= entry.weight();
-        }
-    }
-
     /// A scan of at most a thousand entries costs less than an index.
     fn remove_all(&mut self, concerned: impl Fn(&Entry) -> bool) {
         let digests: Vec<TokenDigest> = self.entries.iter().filter(|(_, entry)| concerned(entry)).map(|(digest, _)| *digest).collect();
         for digest in digests {
-            self.remove(&digest);
-        }
-    }
-}
-
-/// What to drop.
-#[derive(Clone, Copy, Debug)]
-enum Dropped {
-    Account(Uuid),
-    Family(Uuid),
-}
-
-impl Dropped {
-    fn concerns(self, entry: &Entry) -> bool {
-        match self {
-            Dropped::Account(id) => entry.account_id == id,
-            Dropped::Family(id) => entry.family.is_none_or(|family| family == id),
+            self.bytes -= self.entries.pop(&digest).map_or(0, |entry| entry.weight());
         }
     }
 }
@@ -131,7 +106,6 @@ struct Drops {
     of_a_family: u64,
 }
 
-/// The accounts of tokens.
 #[derive(Debug)]
 pub(super) struct AccountCache {
     shards: [Mutex<Shard>; SHARDS],
@@ -151,12 +125,10 @@ impl AccountCache {
         self.shards[usize::from(digest[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The cached state of a token.
     pub(super) fn find(&self, digest: &TokenDigest, now: Timestamp) -> Found {
         self.shard(digest).entries.get(digest).map_or(Found::Nothing, |entry| entry.found(now))
     }
 
-    /// The time at which a fetch begins.
     pub(super) fn begin(&self) -> u64 {
         self.time.load(Ordering::Acquire)
     }
@@ -191,37 +163,19 @@ impl AccountCache {
         true
     }
 
-    /// Drops every token of an account.
-    pub(super) fn drop_account(&self, id: Uuid) {
-        self.drop_matching(Dropped::Account(id));
-    }
-
-    /// Drops every token of a family, and the tokens without `sid`.
-    pub(super) fn drop_family(&self, id: Uuid) {
-        self.drop_matching(Dropped::Family(id));
-    }
-
-    /// Makes every entry stale. Nothing is known to have ended, so a stale account is still used if the hub does not answer.
-    pub(super) fn mark_all_stale(&self) {
+    /// Drops the tokens of an account, or of a family together with the tokens without `sid`. `Everything` makes every entry stale instead:
+    /// nothing is known to have ended, so a stale account is still used if the hub does not answer.
+    pub(super) fn invalidate(&self, invalidation: Invalidation) {
         let now = clock::now();
         let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
-        drops.of_all = self.time.fetch_add(1, Ordering::AcqRel) + 1;
-        for shard in &self.shards {
-            for (_, entry) in &mut shard.lock().unwrap_or_else(PoisonError::into_inner).entries {
-                entry.renewed_at = now;
-            }
-        }
-    }
-
-    fn drop_matching(&self, dropped: Dropped) {
-        let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
         let time = self.time.fetch_add(1, Ordering::AcqRel) + 1;
-        match dropped {
-            Dropped::Account(id) => _ = drops.of.put(id, time),
-            Dropped::Family(id) => {
+        match invalidation {
+            Invalidation::Account(id) => _ = drops.of.put(id, time),
+            Invalidation::Family(id) => {
                 drops.of.put(id, time);
                 drops.of_a_family = time;
             }
+            Invalidation::Everything => drops.of_all = time,
         }
         // A forgotten drop counts as a drop of everything.
         while drops.of.len() > MAX_DROPS {
@@ -229,7 +183,12 @@ impl AccountCache {
             drops.of_all = drops.of_all.max(oldest);
         }
         for shard in &self.shards {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).remove_all(|entry| dropped.concerns(entry));
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            match invalidation {
+                Invalidation::Account(id) => shard.remove_all(|entry| entry.account_id == id),
+                Invalidation::Family(id) => shard.remove_all(|entry| entry.family.is_none_or(|family| family == id)),
+                Invalidation::Everything => shard.entries.iter_mut().for_each(|(_, entry)| entry.renewed_at = now),
+            }
         }
     }
 }
@@ -250,6 +209,14 @@ mod tests {
 
     fn digest(number: usize) -> TokenDigest {
         identity::bearer::digest(&number.to_string())
+    }
+
+    fn account(id: u128) -> Invalidation {
+        Invalidation::Account(Uuid::from_u128(id))
+    }
+
+    fn family(id: u128) -> Invalidation {
+        Invalidation::Family(Uuid::from_u128(id))
     }
 
     fn word(accounts: &AccountCache, number: usize, later: i64) -> &'static str {
@@ -285,13 +252,13 @@ mod tests {
         };
         let words = || [1, 2, 3].map(|number| word(&accounts, number, 0));
         fill();
-        accounts.drop_account(Uuid::from_u128(1));
+        accounts.invalidate(account(1));
         assert_eq!(words(), ["nothing", "nothing", "current"]);
         fill();
-        accounts.drop_family(Uuid::from_u128(12));
+        accounts.invalidate(family(12));
         assert_eq!(words(), ["current", "nothing", "current"]);
         fill();
-        accounts.mark_all_stale();
+        accounts.invalidate(Invalidation::Everything);
         assert_eq!(words(), ["stale"; 3]);
     }
 
@@ -303,10 +270,10 @@ mod tests {
         let keep = |begun| accounts.keep(digest(1), &nameless, Some(hub_account(10)), begun);
         let begun = accounts.begin();
         assert!(keep(begun));
-        accounts.drop_family(Uuid::from_u128(99));
+        accounts.invalidate(family(99));
         assert_eq!(word(&accounts, 1, 0), "nothing");
         assert!(!keep(begun), "asked before");
-        accounts.drop_account(Uuid::from_u128(2));
+        accounts.invalidate(account(2));
         assert!(keep(accounts.begin()));
     }
 
@@ -316,22 +283,22 @@ mod tests {
         let accounts = AccountCache::new();
         let keep = |begun| accounts.keep(digest(1), &claims(1, 11, 3_600), Some(hub_account(10)), begun);
         let begun = accounts.begin();
-        accounts.drop_account(Uuid::from_u128(2));
+        accounts.invalidate(account(2));
         assert!(keep(begun), "a drop of another account");
-        accounts.drop_account(Uuid::from_u128(1));
+        accounts.invalidate(account(1));
         assert!(!keep(begun));
         let begun = accounts.begin();
         assert!(keep(begun));
-        accounts.drop_family(Uuid::from_u128(11));
+        accounts.invalidate(family(11));
         assert!(!keep(begun));
         let begun = accounts.begin();
-        accounts.mark_all_stale();
+        accounts.invalidate(Invalidation::Everything);
         assert!(!keep(begun));
         // No drop is forgotten, however many follow.
         let begun = accounts.begin();
-        accounts.drop_account(Uuid::from_u128(1));
+        accounts.invalidate(account(1));
         for other in 0..=MAX_DROPS as u128 {
-            accounts.drop_account(Uuid::from_u128(1_000 + other));
+            accounts.invalidate(account(1_000 + other));
         }
         assert!(!keep(begun));
         assert!(keep(accounts.begin()));

@@ -1,20 +1,16 @@
 //! Parses server-sent events from bytes in pieces of any size, with a bounded size of an event.
 
-/// The size limit of an event.
 const MAX_EVENT_BYTES: usize = 64 * 1024;
 
-/// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StreamEvent {
     /// `id`, if it is a number.
     pub(super) id: Option<i64>,
-    /// `event`
     pub(super) event: Option<String>,
     /// `data`, its lines joined.
     pub(super) data: String,
 }
 
-/// The bytes of an unfinished event.
 #[derive(Debug, Default)]
 pub(super) struct EventParser {
     rest: Vec<u8>,

@@ -19,27 +19,20 @@ const MAX_BYTES: usize = MAX_RECORD_BYTES;
 /// The error codes of GraphQL for a token that is not valid.
 const REFUSALS: [&str; 3] = ["UNAUTHENTICATED", "INVALID_TOKEN", "FORBIDDEN"];
 
-/// The account of a valid token.
 #[derive(Debug)]
 pub(crate) struct HubAccount {
     pub(crate) id: Uuid,
     pub(crate) viewer: Arc<Viewer>,
-    /// The whole account, as JSON.
     pub(crate) row: Bytes,
 }
 
-/// The answer of the hub about a token.
 #[derive(Clone, Debug)]
 pub(super) enum Lookup {
-    /// The account of the token.
     Found(Arc<HubAccount>),
-    /// The token is not valid.
     Refused,
-    /// No usable answer.
     Unavailable,
 }
 
-/// Fetches the account of a token with this `sub`.
 pub(super) async fn fetch(hub_client: &HubClient, token: &str, subject: Uuid) -> Lookup {
     let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {token}")) else { return Lookup::Refused };
     bearer.set_sensitive(true);

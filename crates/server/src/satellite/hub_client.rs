@@ -1,5 +1,4 @@
-//! The HTTP client for the hub, bounded in time, size and concurrency, so that a slow or broken hub costs only these requests. It follows no
-//! redirects.
+//! The HTTP client for the hub, bounded in time, size and concurrency. It follows no redirects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +25,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) const HUB_TIMEOUT: Duration = Duration::from_secs(5);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_IDLE: usize = 32;
-/// The concurrent requests of a lane.
 const READS_AT_ONCE: usize = 64;
 const GRANTS_AT_ONCE: usize = 32;
 
@@ -35,13 +33,11 @@ const GRANTS_AT_ONCE: usize = 32;
 pub(super) enum Lane {
     /// The keys, one request at a time.
     Keys,
-    /// Accounts.
     Reads,
     /// Codes and refresh tokens, which can be used once. They never reuse a connection, which may be dying.
     Grants,
 }
 
-/// Why the hub did not answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HubError {
     #[error("cannot connect: {0}")]
@@ -54,7 +50,6 @@ pub(super) enum HubError {
     Request,
 }
 
-/// An answer of the hub, whatever its status.
 pub(super) struct HubResponse {
     pub(super) status: u16,
     pub(super) body: Bytes,
@@ -67,18 +62,15 @@ impl fmt::Debug for HubResponse {
     }
 }
 
-/// A request to the hub.
 pub(super) struct HubRequest<'a> {
     pub(super) path: &'a str,
     /// A body with its media type; a GET without one.
     pub(super) body: Option<(&'static str, String)>,
     pub(super) authorization: Option<HeaderValue>,
-    /// The size limit of the answer.
     pub(super) max_bytes: usize,
 }
 
 impl<'a> HubRequest<'a> {
-    /// A form with the credentials of the client.
     pub(super) fn form(path: &'a str, pairs: &[(&str, &str)], client: HeaderValue) -> Self {
         let body = Some(("application/x-www-form-urlencoded", form::write(pairs.iter().copied())));
         HubRequest { path, body, authorization: Some(client), max_bytes: 64 * 1024 }
@@ -98,7 +90,6 @@ struct Inner {
     keys: Semaphore,
     reads: Semaphore,
     grants: Semaphore,
-    /// The failed requests for accounts and tokens.
     failed_requests: AtomicU64,
 }
 
@@ -109,7 +100,6 @@ impl std::fmt::Debug for HubClient {
 }
 
 impl HubClient {
-    /// A client for the hub at this origin.
     pub(super) fn to(base: &str) -> Result<Self, BootError> {
         let connector = connector(base)?;
         let wire = |idle| {
@@ -128,7 +118,6 @@ impl HubClient {
         })))
     }
 
-    /// Sends a request and waits for the answer.
     pub(super) async fn send(&self, lane: Lane, ask: HubRequest<'_>) -> Result<HubResponse, HubError> {
         let (turns, wire) = match lane {
             Lane::Keys => (&self.0.keys, &self.0.kept),

@@ -23,7 +23,6 @@ const MAX_PAUSE_WITHOUT_KEYS: Duration = Duration::from_secs(2);
 /// How often an unknown key causes a fetch while other requests to the hub fail.
 const CHECK_SECONDS: i64 = 5;
 
-/// The key set of the hub. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct HubKeys(Arc<Inner>);
 
@@ -51,22 +50,18 @@ struct Known {
     checked_at: Option<Timestamp>,
 }
 
-/// Why there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoKey {
-    /// The hub has no such key.
     Unknown,
     /// The hub does not answer, or the set is too old.
     Unavailable,
 }
 
 impl Known {
-    /// Whether the last fetch succeeded.
     fn is_current(&self) -> bool {
         self.set.is_some() && self.failures == 0
     }
 
-    /// The set, unless it is too old.
     fn usable(&self, now: Timestamp) -> Option<&Arc<KeySet>> {
         let (set, fetched_at) = self.set.as_ref()?;
         (freshness::key_set(*fetched_at, now) != Freshness::Over).then_some(set)
@@ -86,7 +81,6 @@ impl HubKeys {
         change(&mut self.0.known.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Whether tokens can be verified now.
     pub(super) fn are_known(&self) -> bool {
         self.known().usable(clock::now()).is_some()
     }
@@ -168,7 +162,6 @@ impl HubKeys {
         }
     }
 
-    /// Fetches the set regularly, until the process ends.
     pub(super) async fn keep(self) {
         let mut pause = FIRST_PAUSE;
         loop {

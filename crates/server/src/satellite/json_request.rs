@@ -15,27 +15,14 @@ pub(super) const fn malformed(description: &'static str) -> OauthError {
     OauthError::Rule(Error::new(ErrorCode::InvalidRequest, description))
 }
 
-/// The strings of a body, in the order of the known keys. One that is null or empty counts as missing.
-pub(super) struct Strings<const KEYS: usize>([Option<String>; KEYS]);
-
-impl<const KEYS: usize> Strings<KEYS> {
-    /// A string that must be there, by the place of its key.
-    pub(super) fn required(&mut self, place: usize, missing: &'static str) -> Result<String, OauthError> {
-        self.optional(place).ok_or(malformed(missing))
-    }
-
-    pub(super) fn optional(&mut self, place: usize) -> Option<String> {
-        self.0[place].take().filter(|text| !text.is_empty())
-    }
-}
-
-/// A POST of a JSON object with these keys and no other. A request from a page of another origin is refused first.
+/// The strings of a POSTed JSON object with these keys and no other, in this order. One that is null or empty counts as missing. A request
+/// from a page of another origin is refused first.
 pub(super) async fn posted<const KEYS: usize>(
     satellite: &Satellite,
     request: Request,
     keys: [&str; KEYS],
     accepted: &'static str,
-) -> Result<(RequestContext, Strings<KEYS>), OauthError> {
+) -> Result<(RequestContext, [Option<String>; KEYS]), OauthError> {
     if request.method() != Method::POST {
         return Err(OauthError::Method("POST"));
     }
@@ -53,12 +40,12 @@ pub(super) async fn posted<const KEYS: usize>(
     for (name, value) in entries {
         let place = keys.iter().position(|key| *key == name).ok_or(malformed(accepted))?;
         match value {
-            Json::Text(text) => texts[place] = Some(text),
+            Json::Text(text) => texts[place] = Some(text).filter(|text| !text.is_empty()),
             Json::Null => {}
             _ => return Err(malformed("the members of the body must be strings")),
         }
     }
-    Ok((context, Strings(texts)))
+    Ok((context, texts))
 }
 
 /// Pages that may post here: our own, those at the origin of the redirect URI, and those of CORS_ORIGINS.

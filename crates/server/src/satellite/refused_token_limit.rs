@@ -1,5 +1,4 @@
-//! Limits the refused refresh tokens of one client address. Anybody can post to `/auth/refresh` and `/auth/logout`, and each post costs the
-//! hub a request. Accepted tokens do not count.
+//! Limits the refused refresh tokens of one client address, since anybody can post tokens and each post costs the hub a request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +11,6 @@ use crate::problem::oauth::OauthError;
 
 use super::hub_client::HUB_TIMEOUT;
 
-/// The kind of the counters in the replica state.
 const KIND: &str = "refused-token";
 /// The refused tokens in a window: enough for an office whose logins all expired, too few for a flood.
 const MAX_REFUSED: u64 = 300;
@@ -20,7 +18,6 @@ const WINDOW_SECONDS: u64 = 60;
 /// The concurrent requests of one client address. The others wait, so that a burst cannot pass before the first refusal counts.
 const MAX_AT_ONCE: usize = 8;
 
-/// The counters, and the requests in flight.
 #[derive(Debug)]
 pub(super) struct RefusedTokenLimit {
     shared: ReplicaState,
@@ -29,7 +26,6 @@ pub(super) struct RefusedTokenLimit {
     in_flight: Mutex<HashMap<StateKey, Arc<Semaphore>>>,
 }
 
-/// A request that may go to the hub.
 #[derive(Debug)]
 pub(super) struct Turn<'l> {
     limit: &'l RefusedTokenLimit,
@@ -61,7 +57,6 @@ impl RefusedTokenLimit {
 }
 
 impl Turn<'_> {
-    /// Counts a token that the hub refused.
     pub(super) async fn refused(&self) -> Result<(), OauthError> {
         if self.limit.shared.count(KIND, &self.client, WINDOW_SECONDS).await.is_err() {
             self.limit.own.count(KIND, &self.client, WINDOW_SECONDS).await?;

@@ -1,5 +1,5 @@
-//! Remembers the account of a refresh token that was just rotated. A logout in another tab may still send the old token; the hub revokes its
-//! family, but introspection says only that it is not active, and this satellite must drop the account at once.
+//! Remembers the account of a refresh token that was just rotated: a logout in another tab may still send the old token, of which the hub
+//! says only that it is not active.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use crate::clock;
 
 use super::Satellite;
 
-/// The kind of the entries in the replica state.
 const KIND: &str = "traded";
 /// How long a refresh waits for the replica state.
 const STORE_TIMEOUT: Duration = Duration::from_millis(250);

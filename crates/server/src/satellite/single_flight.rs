@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
 
-/// The lookups in flight, by key.
 #[derive(Debug)]
 pub(super) struct SingleFlight<K, V>(Mutex<HashMap<K, Arc<OnceCell<V>>>>);
 

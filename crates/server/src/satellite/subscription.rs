@@ -1,5 +1,4 @@
-//! Follows the change feed of the hub and drops changed accounts from the cache. Without the feed, cached accounts are used until they
-//! expire.
+//! Follows the change feed of the hub and drops changed accounts from the cache. Without the feed, cached accounts expire by time.
 
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use identity::client::ClientId;
 use identity::form;
 use identity::token::security_event::{AccountChange, MAX_AUDIENCES, Subject};
 use identity::token::{End, Expectation, Unverified};
+use store::replica_state::Invalidation;
 use tokio::time::Instant;
 
 use crate::clock;
@@ -25,7 +25,6 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(25);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(15);
 
-/// Runs until the process ends.
 pub(super) async fn follow(satellite: Satellite) {
     let uncovered = audiences(&satellite.0.settings).1;
     if !uncovered.is_empty() {
@@ -38,10 +37,7 @@ pub(super) async fn follow(satellite: Satellite) {
     let mut pause = FIRST_PAUSE;
     loop {
         let began = Instant::now();
-        let reason = match subscription.read_stream().await {
-            Ok(never) => match never {},
-            Err(reason) => reason,
-        };
+        let Err(reason) = subscription.read_stream().await;
         // A stream that breaks at once is resumed more and more slowly.
         if began.elapsed() > MAX_PAUSE {
             pause = FIRST_PAUSE;
@@ -62,13 +58,11 @@ enum FeedState {
 
 struct Subscription {
     satellite: Satellite,
-    /// The number of the last change; none until the hub has sent one.
     last: Option<i64>,
     state: FeedState,
 }
 
 impl Subscription {
-    /// Sets the state, and logs a change once.
     fn set_state(&mut self, state: FeedState, reason: &str) {
         match (self.state, state) {
             (before, after) if before == after => tracing::debug!(reason, "the change feed of the hub is still unavailable"),
@@ -80,7 +74,6 @@ impl Subscription {
         self.state = state;
     }
 
-    /// Reads the stream until it breaks; returns the reason.
     async fn read_stream(&mut self) -> Result<std::convert::Infallible, String> {
         let mut stream = self.open().await?;
         let mut parser = EventParser::default();
@@ -116,12 +109,16 @@ impl Subscription {
                 if event.sequence != id || self.last.is_some_and(|last| id <= last) {
                     return Err("a change came out of order".to_owned());
                 }
-                self.apply(&event.subject);
+                self.invalidate(match event.subject {
+                    Subject::Account(account) => Invalidation::Account(account),
+                    Subject::Family { family, .. } => Invalidation::Family(family),
+                    Subject::Client(_) | Subject::Everybody => Invalidation::Everything,
+                });
                 self.last = Some(id);
             }
             (Some("ready"), Some(id)) if self.last == Some(id) => self.set_state(FeedState::Following, ""),
             (Some("ready" | "reset"), Some(id)) => {
-                self.satellite.mark_all_stale();
+                self.invalidate(Invalidation::Everything);
                 self.last = Some(id);
                 self.set_state(FeedState::Following, "");
             }
@@ -145,12 +142,8 @@ impl Subscription {
         Ok(unverified.verify_security_event(key, &expected).map_err(|fault| not(&fault))?.into_claims())
     }
 
-    fn apply(&self, subject: &Subject) {
-        match subject {
-            Subject::Account(account) => self.satellite.drop_account(*account),
-            Subject::Family { family, .. } => self.satellite.drop_family(*family),
-            Subject::Client(_) | Subject::Everybody => self.satellite.mark_all_stale(),
-        }
+    fn invalidate(&self, invalidation: Invalidation) {
+        self.satellite.0.account_cache.invalidate(invalidation);
     }
 }
 
@@ -162,7 +155,6 @@ fn audiences(settings: &SatelliteSettings) -> (Vec<&str>, Vec<&str>) {
     (clients, others)
 }
 
-/// The next bytes of the stream.
 async fn received(stream: &mut Incoming) -> Result<Bytes, String> {
     let frame = tokio::time::timeout(SILENCE_TIMEOUT, stream.frame()).await.map_err(|_| "the hub sent nothing for 25 s".to_owned())?;
     match frame {

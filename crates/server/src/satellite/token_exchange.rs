@@ -16,7 +16,6 @@ use super::Satellite;
 use super::hub_client::{HubRequest, HubResponse, Lane};
 use super::rotated_tokens::Bearer;
 
-/// The size limit of a code or a refresh token.
 const MAX_TOKEN_BYTES: usize = 4_096;
 const GRANT: Error = Error::new(ErrorCode::InvalidGrant, "the hub refuses the grant: it is expired, used or revoked; sign in again");
 const REQUEST: Error = Error::new(ErrorCode::InvalidRequest, "the hub cannot read the request; begin again at /auth/login");
@@ -60,7 +59,6 @@ pub(super) async fn revoke(satellite: &Satellite, token: &str) -> Result<(), Oau
     send(satellite, "/revoke", &pairs).await.map(|_| ())
 }
 
-/// The `Authorization` header of the client.
 pub(super) fn credentials(settings: &SatelliteSettings) -> Result<HeaderValue, OauthError> {
     let pair = format!("{}:{}", form::encode(settings.client.as_str()), form::encode(settings.secret.expose()));
     let basic = Zeroizing::new(format!("Basic {}", STANDARD.encode(Zeroizing::new(pair).as_bytes())));

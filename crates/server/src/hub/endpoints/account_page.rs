@@ -1,16 +1,17 @@
 //! `/`: the account page with its sessions, where a person signs out or changes the password.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, Response};
+use axum::http::Method;
+use axum::response::Response;
 use identity::account::Account;
 use identity::audit_event::SignInRefusal;
 use identity::error::{Error, ErrorCode};
 use identity::parameters::Parameters;
-use identity::password::{Password, PasswordHash, Proof};
+use identity::password::{Password, Proof};
 use identity::revocation::Revocation;
 use identity::session::LiveSession;
-use store::hub_records::sessions::SessionDetails;
+use store::hub_records::revocation;
+use store::hub_records::sessions::{self, SessionDetails};
 use uuid::Uuid;
 
 use crate::clock;
@@ -27,26 +28,25 @@ const UNKNOWN: Error = Error::new(ErrorCode::InvalidRequest, "there is no such a
 /// The sessions on the page. A program that signs in again and again makes any number.
 const MAX_SESSIONS: i64 = 50;
 
-pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
-    let hub = &hub;
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
     let answered = match *request.method() {
         Method::GET | Method::HEAD => {
-            let context = form_request::bare(hub, request);
-            show(hub, &context, None).await
+            let context = form_request::bare(&hub, request);
+            show(&hub, &context, None).await
         }
-        Method::POST => act(hub, request).await,
+        Method::POST => act(&hub, request).await,
         _ => Err(OauthError::Method("GET, POST")),
     };
-    answered.unwrap_or_else(|fault| pages::refusal(&fault))
+    answered.unwrap_or_else(|error| pages::refusal(&error))
 }
 
-async fn show(hub: &Hub, context: &RequestContext, refusal: Option<&PasswordRefusal>) -> Result<Response<Body>, OauthError> {
+async fn show(hub: &Hub, context: &RequestContext, refusal: Option<&PasswordRefusal>) -> Result<Response, OauthError> {
     let Some((live, account)) = session_cookie::live(hub, context).await? else {
         return Ok(redirect(Redirection::SeeOther, "/sign-in")?);
     };
     let parameters = context.parameters()?;
     // The session of this browser comes first.
-    let listed = store::hub_records::sessions::of_account(hub.records(), account.id, Some(live.id()), MAX_SESSIONS, clock::now()).await?;
+    let listed = sessions::of_account(hub.records(), account.id, Some(live.id()), MAX_SESSIONS, clock::now()).await?;
     let page = AccountPage {
         id: account.id,
         name: name_of(&account),
@@ -70,21 +70,20 @@ fn session_line(seen: SessionDetails, live: LiveSession) -> SessionRow {
     }
 }
 
-async fn act(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
+async fn act(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(hub, request).await?;
     hub.refuse_cross_origin(&context).await?;
     let Some((live, account)) = session_cookie::live(hub, &context).await? else {
         return Ok(redirect(Redirection::SeeOther, &Notice::Over.at("/sign-in"))?);
     };
     // Another tab may have signed in to another account, which did not ask for this.
-    if body.get("account").is_some_and(|shown| shown != account.id.to_string()) {
+    if body.get("account").is_some_and(|named| named != account.id.to_string()) {
         return Ok(redirect(Redirection::SeeOther, &Notice::AnotherAccount.at("/"))?);
     }
     match body.get("action") {
         Some("end") => end_one(hub, &context, &account, live, body.get("session")).await,
         Some("everywhere") => {
-            store::hub_records::revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.occasion())
-                .await?;
+            revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.occasion()).await?;
             signed_out(hub, &context, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
         Some("password") => match change_password(hub, &context, &account, live, &body).await {
@@ -95,24 +94,20 @@ async fn act(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> 
     }
 }
 
-/// Redirects and removes the session cookie.
-fn signed_out(hub: &Hub, context: &RequestContext, address: &str) -> Result<Response<Body>, OauthError> {
-    let mut response = redirect(Redirection::SeeOther, address)?;
-    Cookies::cleared(hub, context)?.set(&mut response);
-    Ok(response)
+fn signed_out(hub: &Hub, context: &RequestContext, address: &str) -> Result<Response, OauthError> {
+    Ok(Cookies::cleared(hub, context)?.added_to(redirect(Redirection::SeeOther, address)?))
 }
 
-/// Ends one session of the account.
 async fn end_one(
     hub: &Hub,
     context: &RequestContext,
     account: &Account,
     live: LiveSession,
     id: Option<&str>,
-) -> Result<Response<Body>, OauthError> {
+) -> Result<Response, OauthError> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
-    if store::hub_records::sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
-        store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.occasion()).await?;
+    if sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
+        revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.occasion()).await?;
     }
     if id == live.id() {
         return signed_out(hub, context, "/sign-in");
@@ -128,12 +123,12 @@ async fn change_password(
     live: LiveSession,
     body: &Parameters,
 ) -> Result<(), PasswordRefusal> {
-    let at = |input| move |fault| PasswordRefusal { fault, input };
+    let at = |input| move |error| PasswordRefusal { error, input };
     let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(PasswordInput::Current)(WRONG.into()))?;
     let chosen = Password::chosen(body.get("chosen").unwrap_or_default())
         .map_err(|_| at(PasswordInput::New)(credentials::INVALID_PASSWORD.into()))?;
     let proof = check_present(hub, context, account, present).await.map_err(at(PasswordInput::Current))?;
-    let hash = self::hash(hub, chosen).await.map_err(at(PasswordInput::New))?;
+    let hash = async { hub.hasher().admit()?.make(chosen).await }.await.map_err(at(PasswordInput::New))?;
     let renewal = Renewal { account: account.id, hash: &hash, right: Right::Present(&proof, live) };
     save(hub, context, &renewal).await.map_err(at(PasswordInput::Current))
 }
@@ -142,10 +137,6 @@ async fn change_password(
 async fn check_present(hub: &Hub, context: &RequestContext, account: &Account, present: Password) -> Result<Proof, OauthError> {
     let checked = credentials::check(hub, name_of(account), present, context).await?;
     checked.admitted().filter(|(found, _)| found.id == account.id).map(|(_, proof)| proof.clone()).ok_or(WRONG.into())
-}
-
-async fn hash(hub: &Hub, chosen: Password) -> Result<PasswordHash, OauthError> {
-    hub.hasher().admit()?.make(chosen).await
 }
 
 /// Saves the new password, unless the present one changed or the session ended meanwhile.

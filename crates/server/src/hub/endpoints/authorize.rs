@@ -1,9 +1,8 @@
-//! `/authorize`, by GET or POST: redirects to the sign-in page, or back to the client with a code. An error is shown to the person and
-//! never sent to the client.
+//! `/authorize`: redirects to the sign-in page, or back to the client with a code. Errors are shown to the person, not sent to the client.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, Response};
+use axum::http::Method;
+use axum::response::Response;
 use identity::audit_event::AuditEvent;
 use identity::authorize::{self, AuthorizeDecision, Granted};
 use identity::client::Client;
@@ -11,7 +10,8 @@ use identity::error::{Error, ErrorCode};
 use identity::form;
 use identity::parameters::Parameters;
 use identity::secret_token::Code;
-use store::hub_records::apps::Admission;
+use store::hub_records::apps::{self, Admission};
+use store::hub_records::{audit_log, clients, codes};
 
 use crate::clock;
 use crate::hub::form_request::{self, RequestContext};
@@ -24,17 +24,12 @@ use crate::response::{Redirection, redirect};
 const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
 const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no ID token of this hub");
 
-pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
-    let hub = &hub;
-    let is_page = form_request::wants_page(request.headers());
-    match answered(hub, request).await {
-        Ok(response) => response,
-        Err(fault) if is_page => pages::refusal(&fault),
-        Err(fault) => fault.response(),
-    }
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
+    let refuse = if form_request::wants_page(request.headers()) { pages::refusal } else { OauthError::response };
+    answered(&hub, request).await.unwrap_or_else(|error| refuse(&error))
 }
 
-async fn answered(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
+async fn answered(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     match *request.method() {
         Method::GET | Method::HEAD => {
             let context = form_request::bare(hub, request);
@@ -58,7 +53,6 @@ async fn answered(hub: &Hub, request: Request) -> Result<Response<Body>, OauthEr
     }
 }
 
-/// The URL to redirect the browser to.
 async fn redirect_url(hub: &Hub, context: &RequestContext, asked: AuthorizationRequest) -> Result<String, OauthError> {
     let AuthorizationRequest { client: found, checked } = asked;
     let request = match checked {
@@ -76,11 +70,8 @@ async fn redirect_url(hub: &Hub, context: &RequestContext, asked: AuthorizationR
     }
 }
 
-/// An authorization request.
 struct AuthorizationRequest {
-    /// The client, if the hub knows it.
     client: Option<Client>,
-    /// The checked request.
     checked: Result<authorize::Request, Error>,
 }
 
@@ -92,7 +83,7 @@ impl AuthorizationRequest {
             Err(error) => return refused(error),
         };
         let client = match authorize::client_id(&parameters) {
-            Ok(id) => store::hub_records::clients::by_id(hub.records(), id).await?,
+            Ok(id) => clients::by_id(hub.records(), id).await?,
             Err(error) => return refused(error),
         };
         let checked = authorize::check(&parameters, client.as_ref());
@@ -118,12 +109,12 @@ async fn refused(hub: &Hub, context: &RequestContext, client: Option<&Client>, e
 }
 
 async fn issued(hub: &Hub, context: &RequestContext, granted: Granted, client: &Client) -> Result<String, OauthError> {
-    if store::hub_records::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
+    if apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
         let event = AuditEvent::GrantRefused { client: Some(granted.client().clone()), grant: None, error: ErrorCode::AccessDenied };
-        store::hub_records::audit_log::append(hub.records(), &event, context.occasion()).await?;
+        audit_log::append(hub.records(), &event, context.occasion()).await?;
         return Ok(granted.deny());
     }
     let (row, address) = granted.issue(&Code::from_random(random::bytes()?), clock::now());
-    let kept = store::hub_records::codes::insert(hub.records(), &row, context.occasion()).await?;
+    let kept = codes::insert(hub.records(), &row, context.occasion()).await?;
     if kept { Ok(address) } else { Err(refused(hub, context, Some(client), ENDED).await?) }
 }

@@ -13,6 +13,7 @@ use identity::client::ClientId;
 use identity::error::{Error, ErrorCode};
 use identity::parameters::Parameters;
 use identity::token::security_event::{MAX_AUDIENCES, Subject};
+use store::hub_records::account_changes;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -30,19 +31,18 @@ const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const AUDIENCE: Error = Error::new(ErrorCode::InvalidRequest, "audience must be a comma-separated list of up to 64 client ids");
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
-    let hub = &hub;
     if request.method() != Method::GET {
         return Err(OauthError::Method("GET"));
     }
-    let context = form_request::bare(hub, request);
+    let context = form_request::bare(&hub, request);
     // Read before the client is looked up, so that the stream sees a later change of the client.
-    let numbers = store::hub_records::account_changes::range(hub.records()).await?;
-    let presented = UnverifiedClient::read(hub, &context, &Parameters::read([])?).await?;
-    let client = presented.authenticate(hub, &context).await?.client().id.clone();
+    let numbers = account_changes::range(hub.records()).await?;
+    let presented = UnverifiedClient::read(&hub, &context, &Parameters::read([])?).await?;
+    let client = presented.authenticate(&hub, &context).await?.client().id.clone();
     let asked = context.parameters()?;
     let mut clients = vec![client];
     clients.extend(audiences(asked.get("audience"))?);
-    let place = ChangeFeed::enter(hub, &clients[0]).ok_or(OauthError::Streams)?;
+    let place = ChangeFeed::enter(&hub, &clients[0]).ok_or(OauthError::Streams)?;
     let last = context.headers().get(LAST_EVENT_ID).map_or_else(|| asked.get("after"), |value| value.to_str().ok());
     let resumed = last.and_then(|text| text.parse().ok()).filter(|after| numbers.reach(*after));
     let stream = Stream {
@@ -51,9 +51,9 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
         position: resumed.unwrap_or(numbers.newest),
         pending: VecDeque::new(),
         keepalive_at: Instant::now() + KEEPALIVE_INTERVAL,
-        newest: hub.feed().newest(),
-        retired: hub.feed().retired(),
-        state: StreamState::Open,
+        newest: hub.0.feed.newest.subscribe(),
+        retired: hub.0.feed.retired.subscribe(),
+        is_closing: false,
         _place: place,
     };
     Ok(stream.answer(if resumed.is_some() { "ready" } else { "reset" }))
@@ -68,7 +68,6 @@ fn audiences(text: Option<&str>) -> Result<Vec<ClientId>, OauthError> {
     }
 }
 
-/// A stream to one client.
 struct Stream {
     hub: Hub,
     /// The client, and the others that it named.
@@ -76,19 +75,12 @@ struct Stream {
     /// The number of the last change that was read.
     position: i64,
     pending: VecDeque<Bytes>,
-    /// When the next keepalive is due.
     keepalive_at: Instant,
     newest: watch::Receiver<i64>,
     retired: watch::Receiver<bool>,
-    state: StreamState,
+    /// Whether the stream ends after the pending events.
+    is_closing: bool,
     _place: StreamSlot,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StreamState {
-    Open,
-    /// Ends after the pending events.
-    Closing,
 }
 
 impl Stream {
@@ -118,7 +110,7 @@ impl Stream {
                 self.keepalive_at = Instant::now() + KEEPALIVE_INTERVAL;
                 return Some(chunk);
             }
-            if self.state == StreamState::Closing || *self.retired.borrow() {
+            if self.is_closing || *self.retired.borrow() {
                 return None;
             }
             // Checked before each change, since changes of other clients send nothing.
@@ -142,13 +134,12 @@ impl Stream {
         }
     }
 
-    /// Reads the changes after the position.
     async fn advance(&mut self) -> Result<(), store::Error> {
         let hub = self.hub.clone();
-        let changes = hub.feed().after(hub.records(), self.position).await?;
+        let changes = hub.0.feed.after(hub.records(), self.position).await?;
         if changes.first().is_none_or(|first| first.event.sequence != self.position + 1) {
             // The next changes were purged.
-            self.position = store::hub_records::account_changes::range(hub.records()).await?.newest;
+            self.position = account_changes::range(hub.records()).await?.newest;
             self.push_position("reset");
             return Ok(());
         }
@@ -157,8 +148,8 @@ impl Stream {
             if !entry.concerns(&self.clients) {
                 continue;
             }
-            let Some(text) = hub.feed().text(&hub, &entry.event, &self.clients[0]) else {
-                self.state = StreamState::Closing;
+            let Some(text) = hub.0.feed.text(&hub, &entry.event, &self.clients[0]) else {
+                self.is_closing = true;
                 return Ok(());
             };
             self.pending.push_back(text);
@@ -166,7 +157,7 @@ impl Stream {
             tokio::task::yield_now().await;
             if entry.event.subject == Subject::Client(self.clients[0].clone()) {
                 // The client itself changed: it must authenticate again.
-                self.state = StreamState::Closing;
+                self.is_closing = true;
                 return Ok(());
             }
         }

@@ -1,8 +1,7 @@
 //! `POST /introspect` (RFC 7662): tells a client whether a token that was issued for it is active.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::Response;
+use axum::response::Response;
 use identity::client::Authenticated;
 use identity::error::{Error, ErrorCode};
 use identity::grant::refresh_token;
@@ -10,7 +9,7 @@ use identity::grant::status::may_introspect;
 use identity::secret_token::RefreshToken;
 use identity::token::AccessClaims;
 use serde_json::{Value, json};
-use store::hub_records::token_families::FoundToken;
+use store::hub_records::token_families::{self, FoundToken, LoadedFamily};
 
 use crate::hub::client_authentication::UnverifiedClient;
 use crate::hub::{Hub, form_request, name_of};
@@ -19,15 +18,14 @@ use crate::response::json_no_store;
 
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
 
-pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
-    let hub = &hub;
-    let (context, body) = form_request::posted(hub, request).await?;
-    let presented = UnverifiedClient::read(hub, &context, &body).await?;
-    let client = presented.authenticate(hub, &context).await?;
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response, OauthError> {
+    let (context, body) = form_request::posted(&hub, request).await?;
+    let presented = UnverifiedClient::read(&hub, &context, &body).await?;
+    let client = presented.authenticate(&hub, &context).await?;
     let text = body.get("token").ok_or(MISSING)?;
     let found = match RefreshToken::parse(text) {
-        Some(token) => refresh(hub, client, &token).await?,
-        None => access(hub, client, text).await?,
+        Some(token) => refresh(&hub, client, &token).await?,
+        None => access(&hub, client, text).await?,
     };
     Ok(json_no_store(found.unwrap_or_else(|| json!({ "active": false })).to_string()))
 }
@@ -37,7 +35,7 @@ async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Opti
     if !may_introspect(client, &token) {
         return Ok(None);
     }
-    let Some(account) = hub.account_of(&token).await? else { return Ok(None) };
+    let Some(LoadedFamily { account, .. }) = hub.active_family(&token).await? else { return Ok(None) };
     let claims = token.claims();
     Ok(Some(json!({
         "active": true,
@@ -57,7 +55,7 @@ async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Opti
 }
 
 async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> Result<Option<Value>, OauthError> {
-    let rows = store::hub_records::token_families::look_up(hub.records(), client.client().id.as_str(), &token.digest()).await?;
+    let rows = token_families::look_up(hub.records(), client.client().id.as_str(), &token.digest()).await?;
     let Some(found) = rows.and_then(|rows| rows.found) else { return Ok(None) };
     let FoundToken { family, account, .. } = &found;
     let (rows, terms) = (found.as_rows(), hub.terms());

@@ -1,13 +1,13 @@
-//! `/logout`: ends the session of a browser and its grants. A GET does so only with an ID token of this session, since any page can make a
-//! browser send a GET.
+//! `/logout`: ends the session of a browser. A GET needs an ID token of the session, since any page can make a browser send a GET.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, Response};
+use axum::http::Method;
+use axum::response::Response;
 use identity::error::{Error, ErrorCode};
 use identity::form;
 use identity::parameters::Parameters;
 use identity::revocation::Revocation;
+use store::hub_records::{clients, revocation};
 use uuid::Uuid;
 
 use crate::hub::form_request::{self, RequestContext};
@@ -21,24 +21,17 @@ const ELSEWHERE: Error =
     Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri must share the origin of the redirect URI of the client");
 const ANOTHER: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint was issued for another client than client_id");
 
-pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
-    let hub = &hub;
-    let get = matches!(*request.method(), Method::GET | Method::HEAD);
-    let page = form_request::wants_page(request.headers());
-    let answered = if get {
-        let context = form_request::bare(hub, request);
-        asked(hub, &context).await
-    } else {
-        posted(hub, request).await
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
+    let refuse = if form_request::wants_page(request.headers()) { pages::refusal } else { OauthError::response };
+    let answered = match *request.method() {
+        Method::GET | Method::HEAD => asked(&hub, &form_request::bare(&hub, request)).await,
+        Method::POST => posted(&hub, request).await,
+        _ => Err(OauthError::Method("GET, POST")),
     };
-    match answered {
-        Ok(response) => response,
-        Err(fault) if page => pages::refusal(&fault),
-        Err(fault) => fault.response(),
-    }
+    answered.unwrap_or_else(|error| refuse(&error))
 }
 
-async fn asked(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, OauthError> {
+async fn asked(hub: &Hub, context: &RequestContext) -> Result<Response, OauthError> {
     let parameters = context.parameters()?;
     let logout = LogoutRequest::read(hub, &parameters).await?;
     let live = session_cookie::every_live(hub, context).await?;
@@ -48,10 +41,7 @@ async fn asked(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, Oa
     logout.execute(hub, context, Redirection::Found).await
 }
 
-async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
-    if request.method() != Method::POST {
-        return Err(OauthError::Method("GET, POST"));
-    }
+async fn posted(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(hub, request).await?;
     let provenance = context.refuse_cross_origin(hub.issuer());
     let logout = LogoutRequest::read(hub, &body).await?;
@@ -59,21 +49,18 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, OauthErro
         (Ok(()), _) => logout.execute(hub, &context, Redirection::SeeOther).await,
         // A page of the app: it may end the session of the hint, since the browser may not send the cookie. Other sessions stay.
         (Err(_), Some(session)) => {
-            store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(session), None, context.occasion()).await?;
+            revocation::revoke(hub.records(), &Revocation::Logout(session), None, context.occasion()).await?;
             logout.response(&context, Redirection::SeeOther)
         }
-        (Err(fault), None) => {
+        (Err(error), None) => {
             hub.note_cross_origin(&context).await?;
-            Err(fault)
+            Err(error)
         }
     }
 }
 
-/// The parameters of a logout.
 struct LogoutRequest {
-    /// The session of the hint.
     session: Option<Uuid>,
-    /// The URL to redirect to.
     return_url: Option<String>,
 }
 
@@ -90,7 +77,7 @@ impl LogoutRequest {
             None => None,
             Some(address) => {
                 let client = match client {
-                    Some(id) => store::hub_records::clients::by_id(hub.records(), &id).await?,
+                    Some(id) => clients::by_id(hub.records(), &id).await?,
                     None => None,
                 };
                 client.filter(|client| client.is_active && client.redirect.shares_origin(address)).ok_or(ELSEWHERE)?;
@@ -100,17 +87,14 @@ impl LogoutRequest {
         Ok(LogoutRequest { session: hint.and_then(|hint| hint.session), return_url })
     }
 
-    async fn execute(self, hub: &Hub, context: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
+    async fn execute(self, hub: &Hub, context: &RequestContext, redirection: Redirection) -> Result<Response, OauthError> {
         for (session, _) in session_cookie::every_live(hub, context).await? {
-            store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(session.id()), None, context.occasion()).await?;
+            revocation::revoke(hub.records(), &Revocation::Logout(session.id()), None, context.occasion()).await?;
         }
-        let mut response = self.response(context, redirection)?;
-        Cookies::cleared(hub, context)?.set(&mut response);
-        Ok(response)
+        Ok(Cookies::cleared(hub, context)?.added_to(self.response(context, redirection)?))
     }
 
-    /// The response after the end.
-    fn response(self, context: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
+    fn response(self, context: &RequestContext, redirection: Redirection) -> Result<Response, OauthError> {
         match self.return_url {
             Some(address) => Ok(redirect(redirection, &address)?),
             None if context.wants_page() => Ok(pages::signed_out()),

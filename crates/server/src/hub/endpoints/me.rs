@@ -15,7 +15,6 @@ use crate::problem::Problem;
 use crate::query_service::QueryService;
 use crate::response::json_no_store;
 
-/// An account is answered with its roles and tenants.
 const STATEMENT: &[u8] = br#"{"query":{"relations":{"roles":true,"tenants":true}}}"#;
 
 /// The row of an account. It comes from the primary database, since satellites rely on it, and needs no permission, since it is the

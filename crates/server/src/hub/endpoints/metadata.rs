@@ -1,46 +1,25 @@
 //! `/.well-known/…`: the metadata of the hub (OpenID Connect Discovery and RFC 8414, one document for both) and its key set.
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::Response;
 use axum::http::request::Parts;
+use axum::response::Response;
 use serde_json::json;
 
 use crate::http::etag::StaticDocument;
 use crate::hub::Hub;
 use crate::problem::Problem;
 
-/// The claims of ID tokens and of `/userinfo`.
-const CLAIMS: [&str; 14] = [
-    "iss",
-    "sub",
-    "aud",
-    "exp",
-    "iat",
-    "nbf",
-    "auth_time",
-    "nonce",
-    "at_hash",
-    "sid",
-    "email",
-    "email_verified",
-    "preferred_username",
-    "updated_at",
-];
-
 /// The metadata. As on every endpoint, a token that is not valid is refused.
-pub(super) async fn answer(State(hub): State<Hub>, request: Parts) -> Result<Response<Body>, Problem> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Parts) -> Result<Response, Problem> {
     hub.caller(&request.headers, &request.extensions).await?;
     Ok(hub.0.metadata.answer(&request.headers))
 }
 
-/// The public keys.
-pub(super) async fn key_set(State(hub): State<Hub>, request: Parts) -> Result<Response<Body>, Problem> {
+pub(super) async fn key_set(State(hub): State<Hub>, request: Parts) -> Result<Response, Problem> {
     hub.caller(&request.headers, &request.extensions).await?;
-    Ok(hub.keys().current().document().answer(&request.headers))
+    Ok(hub.0.keys.current().document.answer(&request.headers))
 }
 
-/// The metadata document of an issuer.
 pub(in crate::hub) fn document(issuer: &str) -> StaticDocument {
     let at = |path: &str| format!("{issuer}{path}");
     let methods = json!(["client_secret_basic", "client_secret_post"]);
@@ -64,7 +43,10 @@ pub(in crate::hub) fn document(issuer: &str) -> StaticDocument {
         "revocation_endpoint_auth_methods_supported": methods,
         "introspection_endpoint_auth_methods_supported": methods,
         "scopes_supported": ["openid", "profile", "email"],
-        "claims_supported": CLAIMS,
+        "claims_supported": [
+            "iss", "sub", "aud", "exp", "iat", "nbf", "auth_time", "nonce", "at_hash", "sid", "email", "email_verified",
+            "preferred_username", "updated_at",
+        ],
         "prompt_values_supported": ["none", "login", "select_account", "consent"],
         "authorization_response_iss_parameter_supported": true,
         "request_parameter_supported": false,

@@ -1,15 +1,14 @@
-//! `POST /revoke` (RFC 7009): revokes the whole family of a token. With `end_session=true`, which satellites send at a logout, it also ends
-//! the session of the family.
+//! `POST /revoke` (RFC 7009): revokes the family of a token; with `end_session=true`, which satellites send at a logout, also its session.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::Response;
+use axum::response::Response;
 use identity::error::{Error, ErrorCode};
 use identity::grant::Family;
 use identity::revocation::Revocation;
 use identity::revocation::{ClientRevocation, Reach, revoked_by};
 use identity::secret_token::RefreshToken;
 use identity::token::AccessClaims;
+use store::hub_records::{revocation, token_families};
 
 use crate::hub::client_authentication::UnverifiedClient;
 use crate::hub::{Hub, form_request};
@@ -18,20 +17,19 @@ use crate::response::json_no_store;
 
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
 
-pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
-    let hub = &hub;
-    let (context, body) = form_request::posted(hub, request).await?;
-    let presented = UnverifiedClient::read(hub, &context, &body).await?;
-    let client = presented.authenticate(hub, &context).await?;
-    let family = family_of(hub, body.get("token").ok_or(MISSING)?).await?;
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response, OauthError> {
+    let (context, body) = form_request::posted(&hub, request).await?;
+    let presented = UnverifiedClient::read(&hub, &context, &body).await?;
+    let client = presented.authenticate(&hub, &context).await?;
+    let family = family_of(&hub, body.get("token").ok_or(MISSING)?).await?;
     let reach = if body.get("end_session") == Some("true") { Reach::Session } else { Reach::Family };
     let (records, occasion) = (hub.records(), context.occasion());
     match family.and_then(|family| revoked_by(client, &family, reach)) {
         Some(ClientRevocation::Family(family)) => {
-            store::hub_records::revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?;
+            revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?;
         }
         Some(ClientRevocation::SessionOf(family)) => {
-            store::hub_records::revocation::revoke_session_of(records, family, occasion).await.map(drop)?;
+            revocation::revoke_session_of(records, family, occasion).await.map(drop)?;
         }
         None => {}
     }
@@ -42,12 +40,10 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
 /// The family of a token of either kind.
 async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, OauthError> {
     if let Some(token) = RefreshToken::parse(text) {
-        return Ok(store::hub_records::token_families::of_refresh_token(hub.records(), &token.digest()).await?);
+        return Ok(token_families::of_refresh_token(hub.records(), &token.digest()).await?);
     }
     match hub.verify::<AccessClaims>(text, hub.issuer()) {
-        Ok(token) => {
-            Ok(store::hub_records::token_families::load(hub.records(), token.claims().family).await?.map(|standing| standing.family))
-        }
+        Ok(token) => Ok(token_families::load(hub.records(), token.claims().family).await?.map(|standing| standing.family)),
         Err(_) => Ok(None),
     }
 }

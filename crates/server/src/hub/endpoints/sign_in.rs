@@ -1,14 +1,15 @@
 //! `/sign-in`: the sign-in page. It works without scripts; a success redirects to the return path.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, Response};
+use axum::http::Method;
+use axum::response::Response;
 use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::authorize;
 use identity::error::{Error, ErrorCode};
 use identity::form;
 use identity::password::Password;
 use identity::return_path::HubReturnPath;
+use store::hub_records::clients;
 use store::hub_records::sessions::SignInProof;
 
 use crate::hub::form_request::{self, RequestContext};
@@ -20,19 +21,18 @@ use crate::response::{Redirection, redirect};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "The name or the password is wrong.");
 
-pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
-    let hub = &hub;
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
     match *request.method() {
         Method::GET | Method::HEAD => {
-            let context = form_request::bare(hub, request);
-            shown(hub, &context).await.unwrap_or_else(|fault| pages::refusal(&fault))
+            let context = form_request::bare(&hub, request);
+            show(&hub, &context).await.unwrap_or_else(|error| pages::refusal(&error))
         }
-        Method::POST => tried(hub, request).await.unwrap_or_else(|fault| pages::refusal(&fault)),
+        Method::POST => submit(&hub, request).await.unwrap_or_else(|error| pages::refusal(&error)),
         _ => pages::refusal(&OauthError::Method("GET, POST")),
     }
 }
 
-async fn shown(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, OauthError> {
+async fn show(hub: &Hub, context: &RequestContext) -> Result<Response, OauthError> {
     let parameters = context.parameters()?;
     let continuation = HubReturnPath::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
@@ -41,28 +41,24 @@ async fn shown(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, Oa
     Ok(pages::sign_in(&pages::SignInPage { return_path: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
 }
 
-async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
+async fn submit(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(hub, request).await?;
     hub.refuse_cross_origin(&context).await?;
     let continuation = HubReturnPath::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
-    match proven(hub, &context, name, body.get("password").unwrap_or_default()).await {
-        Ok(cookies) => {
-            let mut response = redirect(Redirection::SeeOther, continuation.as_str())?;
-            cookies.set(&mut response);
-            Ok(response)
-        }
+    match begin_session(hub, &context, name, body.get("password").unwrap_or_default()).await {
+        Ok(cookies) => Ok(cookies.added_to(redirect(Redirection::SeeOther, continuation.as_str())?)),
         // Keeps what was typed, also when the database is unavailable; then the name of the app is missing.
-        Err(fault) if matches!(fault, OauthError::Rule(_) | OauthError::Throttled(_)) || fault.is_temporary() => {
+        Err(error) if matches!(error, OauthError::Rule(_) | OauthError::Throttled(_)) || error.is_temporary() => {
             let app = app_of(hub, &continuation).await.unwrap_or_default();
             let return_path = continuation.as_str();
-            Ok(pages::sign_in(&pages::SignInPage { return_path, app: app.as_deref(), name, notice: None, refusal: Some(&fault) }))
+            Ok(pages::sign_in(&pages::SignInPage { return_path, app: app.as_deref(), name, notice: None, refusal: Some(&error) }))
         }
-        Err(fault) => Err(fault),
+        Err(error) => Err(error),
     }
 }
 
-async fn proven(hub: &Hub, context: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
+async fn begin_session(hub: &Hub, context: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // No account has such a name or password, so nothing is compared or counted.
         hub.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context).await?;
@@ -78,11 +74,10 @@ async fn proven(hub: &Hub, context: &RequestContext, name: &str, password: &str)
     Err(WRONG.into())
 }
 
-/// The name of the client that the return path is for.
 async fn app_of(hub: &Hub, continuation: &HubReturnPath) -> Result<Option<String>, store::Error> {
     let Some(query) = continuation.as_str().strip_prefix("/authorize?") else { return Ok(None) };
     let pairs = form::pairs(query).unwrap_or_default();
     let Some((_, id)) = pairs.iter().find(|(name, _)| name == "client_id") else { return Ok(None) };
-    let client = store::hub_records::clients::by_id(hub.records(), id).await?;
+    let client = clients::by_id(hub.records(), id).await?;
     Ok(client.filter(|client| client.is_active).map(|client| client.name))
 }

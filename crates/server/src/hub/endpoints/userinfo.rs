@@ -23,12 +23,12 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     }
     let (head, content) = request.into_parts();
     let form = form_of(&head, content).await?;
-    let context = RequestContext::of(hub.proxies(), head);
+    let context = RequestContext::of(&hub.0.proxies, head);
     let header = bearer::read(&context.authorization()).map_err(|error| Problem::InvalidToken(error.description()))?;
     let text = bearer::or_posted(header, form.get("access_token")).map_err(unreadable)?;
     let token = hub.verify::<AccessClaims>(text.ok_or(Problem::Unauthenticated)?, hub.issuer()).map_err(refused)?;
-    let account =
-        hub.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+    let found = hub.active_family(&token).await.map_err(Problem::of_records)?;
+    let account = found.ok_or(Problem::InvalidToken("the access token was revoked"))?.account;
     let mut claims =
         json!({ "sub": account.id.to_string(), "preferred_username": name_of(&account), "updated_at": account.updated_at.unix() });
     if let Some(email) = &account.email {

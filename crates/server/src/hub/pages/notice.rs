@@ -1,5 +1,4 @@
-//! What a page says that the hub has just done. The notice arrives as a word in the URL after a redirect; only the words listed here show
-//! anything.
+//! Notices of what the hub has just done. A redirect names one by a word in the URL; only the words listed here show anything.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::hub) enum Notice {
@@ -9,7 +8,6 @@ pub(in crate::hub) enum Notice {
     SignedOutEverywhere,
     /// Nothing was done: another account has signed in in this browser since the page was shown.
     AnotherAccount,
-    /// Nothing was done: the session had ended.
     Over,
 }
 

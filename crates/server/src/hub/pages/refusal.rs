@@ -2,9 +2,8 @@
 //! developer of the app must change. A page repeats nothing that was sent, and shows nothing that is registered.
 
 use askama::Template;
-use axum::body::Body;
-use axum::http::Response;
 use axum::http::header::REFERRER_POLICY;
+use axum::response::Response;
 
 use crate::html::{self, remove_basic_challenge, sentence, set_header};
 use crate::problem::oauth::OauthError;
@@ -18,49 +17,47 @@ struct HubRefusalPage<'a> {
 }
 
 /// A refusal as a page. "Try again" opens the same URL.
-pub(in crate::hub) fn refusal(fault: &OauthError) -> Response<Body> {
-    page(fault, HubRefusalText::of(fault, ""))
+pub(in crate::hub) fn refusal(error: &OauthError) -> Response {
+    refusal_at(error, "")
 }
 
 /// A refusal as a page. "Try again" opens another URL.
-pub(in crate::hub) fn refusal_at(fault: &OauthError, again: &str) -> Response<Body> {
-    page(fault, HubRefusalText::of(fault, again))
+pub(in crate::hub) fn refusal_at(error: &OauthError, again: &str) -> Response {
+    page(error, HubRefusalText::of(error, again))
 }
 
 /// A one-time link that is used or has expired.
-pub(in crate::hub) fn dead_link(fault: &OauthError) -> Response<Body> {
+pub(in crate::hub) fn dead_link(error: &OauthError) -> Response {
     let (heading, lead) = ("This link does not work any more", "It works once, and for a limited time.");
-    page(fault, HubRefusalText { heading, lead, hint: Hint::NewLink, reader: DetailReader::Person })
+    page(error, HubRefusalText { heading, lead, hint: Hint::NewLink, reader: DetailReader::Person })
 }
 
-fn page(fault: &OauthError, text: HubRefusalText<'_>) -> Response<Body> {
-    let (code, description) = fault.told();
-    let parameter = OAuthParameter::of(code, &description);
+fn page(error: &OauthError, text: HubRefusalText<'_>) -> Response {
+    let (code, description) = (error.code(), error.to_string());
+    let parameter = parameter(code, &description);
     let mut facts = vec![("Error", code.to_owned())];
     let alert = match text.reader {
         DetailReader::Person => Some(sentence(&description)),
         DetailReader::Developer => {
-            facts.extend(parameter.map(|parameter| ("Parameter", parameter.name.to_owned())));
+            facts.extend(parameter.map(|parameter| ("Parameter", parameter.0.to_owned())));
             facts.push(("Reason", sentence(&description)));
-            facts.extend(parameter.map(|parameter| ("Expected", parameter.expected.to_owned())));
+            facts.extend(parameter.map(|parameter| ("Expected", parameter.1.to_owned())));
             None
         }
     };
     let mut response = html::response(&HubRefusalPage { text, alert, facts });
-    fault.mark(&mut response);
+    error.mark(&mut response);
     remove_basic_challenge(response.headers_mut());
     set_header(&mut response, REFERRER_POLICY, "no-referrer");
     response
 }
 
-/// For which reader the description of a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DetailReader {
     Person,
     Developer,
 }
 
-/// The text for the person.
 #[derive(Debug)]
 struct HubRefusalText<'a> {
     heading: &'static str,
@@ -69,24 +66,20 @@ struct HubRefusalText<'a> {
     reader: DetailReader,
 }
 
-/// What the person can do.
 #[derive(Debug)]
 enum Hint<'a> {
     BackToApp,
-    /// Open the hub by its own URL.
     OwnUrl(&'a str),
-    /// Open this URL again.
     TryAgain(&'a str),
-    /// Ask for a new one-time link.
     NewLink,
 }
 
 impl<'a> HubRefusalText<'a> {
-    fn of(fault: &'a OauthError, again: &'a str) -> Self {
-        let (code, description) = fault.told();
+    fn of(error: &'a OauthError, again: &'a str) -> Self {
+        let (code, description) = (error.code(), error.to_string());
         let of_app = |heading, lead| HubRefusalText { heading, lead, hint: Hint::BackToApp, reader: DetailReader::Developer };
         let of_person = |heading, lead, hint| HubRefusalText { heading, lead, hint, reader: DetailReader::Person };
-        match (fault, code, OAuthParameter::of(code, &description).map(|parameter| parameter.name)) {
+        match (error, code, parameter(code, &description).map(|(name, _)| name)) {
             // Often nobody is to blame: the person opened the hub under another name, such as localhost in place of 127.0.0.1.
             (OauthError::CrossOrigin(own), ..) => of_person(
                 "This was not sent from here",
@@ -118,45 +111,31 @@ impl<'a> HubRefusalText<'a> {
     }
 }
 
-/// A parameter of `/authorize` or `/logout`, and what it must be.
-#[derive(Clone, Copy, Debug)]
-struct OAuthParameter {
-    name: &'static str,
-    expected: &'static str,
-}
-
-const PARAMETERS: [OAuthParameter; 15] = [
-    OAuthParameter {
-        name: "client_id",
-        expected: "The id of an active client of this hub, as the command peristyle client list prints it.",
-    },
-    OAuthParameter {
-        name: "redirect_uri",
-        expected: "Exactly the redirect that is registered for the client, character by character: scheme, host, port, path and query, \
-                   with the same slash at the end or none. The command peristyle client show prints it.",
-    },
-    OAuthParameter { name: "response_type", expected: "code, or left out." },
-    OAuthParameter { name: "response_mode", expected: "query, or left out." },
-    OAuthParameter {
-        name: "state",
-        expected: "Any printable characters, at most 8000 bytes, that the app compares when the answer comes back.",
-    },
-    OAuthParameter { name: "nonce", expected: "Any printable characters, at most 500 bytes, or left out." },
-    OAuthParameter { name: "scope", expected: "Words with single spaces between them, or left out." },
-    OAuthParameter { name: "code_challenge", expected: "43 characters of base64url: the SHA-256 of the code_verifier (PKCE, RFC 7636)." },
-    OAuthParameter { name: "code_challenge_method", expected: "S256, or left out." },
-    OAuthParameter { name: "prompt", expected: "One of none, login, select_account or consent, or left out." },
-    OAuthParameter { name: "max_age", expected: "This must be a whole number of seconds, or left out." },
-    OAuthParameter { name: "id_token_hint", expected: "This must be an id_token of this hub for the same client, or left out." },
-    OAuthParameter { name: "post_logout_redirect_uri", expected: "A URL whose origin is that of the client's registered redirect." },
-    OAuthParameter { name: "client_secret", expected: "Left out: the app shows its secret to the token endpoint alone." },
-    OAuthParameter { name: "request", expected: "Left out, as request_uri is: this hub reads plain parameters alone." },
+/// The parameters of `/authorize` and `/logout`, and what each must be.
+const PARAMETERS: [(&str, &str); 15] = [
+    ("client_id", "The id of an active client of this hub, as the command peristyle client list prints it."),
+    (
+        "redirect_uri",
+        "Exactly the redirect that is registered for the client, character by character: scheme, host, port, path and query, \
+         with the same slash at the end or none. The command peristyle client show prints it.",
+    ),
+    ("response_type", "code, or left out."),
+    ("response_mode", "query, or left out."),
+    ("state", "Any printable characters, at most 8000 bytes, that the app compares when the answer comes back."),
+    ("nonce", "Any printable characters, at most 500 bytes, or left out."),
+    ("scope", "Words with single spaces between them, or left out."),
+    ("code_challenge", "43 characters of base64url: the SHA-256 of the code_verifier (PKCE, RFC 7636)."),
+    ("code_challenge_method", "S256, or left out."),
+    ("prompt", "One of none, login, select_account or consent, or left out."),
+    ("max_age", "This must be a whole number of seconds, or left out."),
+    ("id_token_hint", "This must be an id_token of this hub for the same client, or left out."),
+    ("post_logout_redirect_uri", "A URL whose origin is that of the client's registered redirect."),
+    ("client_secret", "Left out: the app shows its secret to the token endpoint alone."),
+    ("request", "Left out, as request_uri is: this hub reads plain parameters alone."),
 ];
 
-impl OAuthParameter {
-    /// The parameter of a fault, with which its description begins.
-    fn of(code: &str, description: &str) -> Option<&'static Self> {
-        let first = if code == "invalid_client" { "client_id" } else { description.split([' ', ':']).next()? };
-        PARAMETERS.iter().find(|parameter| parameter.name == first)
-    }
+/// The parameter with which the description of an error begins, and what it must be.
+fn parameter(code: &str, description: &str) -> Option<(&'static str, &'static str)> {
+    let first = if code == "invalid_client" { "client_id" } else { description.split([' ', ':']).next()? };
+    PARAMETERS.into_iter().find(|(name, _)| *name == first)
 }

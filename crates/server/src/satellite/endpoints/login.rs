@@ -1,9 +1,11 @@
 //! `GET /auth/login`: stores a login and redirects the browser to the hub.
 
-use axum::body::Body;
+use std::sync::atomic::Ordering;
+
 use axum::extract::{Request, State};
 use axum::http::header::SET_COOKIE;
-use axum::http::{HeaderValue, Method, Response};
+use axum::http::{HeaderValue, Method};
+use axum::response::Response;
 use identity::login::{LOGIN_SECONDS, LoginSecrets, begin};
 use identity::pkce::Verifier;
 use identity::secret_token::{LoginBinding, LoginState};
@@ -14,16 +16,17 @@ use crate::http::request_context::RequestContext;
 use crate::problem::oauth::OauthError;
 use crate::random;
 use crate::response::{Redirection, redirect};
-use crate::satellite::{Satellite, hub_health};
+use crate::satellite::Satellite;
+use crate::satellite::hub_client::{HubRequest, Lane};
 
-/// The kind of a login in the replica state.
 pub(super) const KIND: &str = "login";
 /// The logins of one client address in a minute: enough for an office behind one address, too few for a flood.
 const MAX_LOGINS: u64 = 600;
 const WINDOW_SECONDS: u64 = 60;
+/// How long an answer of the hub to `/health` counts.
+const HEALTH_SECONDS: i64 = 2;
 
-pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
-    let satellite = &satellite;
+pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response, OauthError> {
     if request.method() != Method::GET {
         return Err(OauthError::Method("GET"));
     }
@@ -35,10 +38,10 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
         return Err(OauthError::Crowded(WINDOW_SECONDS as i64));
     }
     if context.wants_page() {
-        hub_health::expect_hub(satellite).await?;
+        expect_hub(&satellite).await?;
     }
     // Two tabs share the cookie: the second login gets the binding of the first.
-    let known = context.cookies(cookie_name(satellite, &context)).find_map(LoginBinding::parse);
+    let known = context.cookies(cookie_name(&satellite, &context)).find_map(LoginBinding::parse);
     let fresh = LoginSecrets {
         state: LoginState::from_random(random::bytes()?),
         verifier: Verifier::from_random(random::bytes()?),
@@ -49,9 +52,27 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     // A flood of logins evicts those of its own client address.
     shared.put(KIND, record.state.as_bytes(), Entry { value: &sealed, seconds: LOGIN_SECONDS as u64, owner: Some(client) }).await?;
     let mut response = redirect(Redirection::Found, &address)?;
-    response.headers_mut().insert(SET_COOKIE, cookie(satellite, &context, &fresh.binding)?);
+    response.headers_mut().insert(SET_COOKIE, cookie(&satellite, &context, &fresh.binding)?);
     tracing::debug!("login.begun");
     Ok(response)
+}
+
+/// Refuses while the hub does not answer, or answers 5xx: a browser that is redirected there would show its own error page.
+async fn expect_hub(satellite: &Satellite) -> Result<(), OauthError> {
+    let healthy_at = &satellite.0.healthy_at;
+    if clock::now().unix().saturating_sub(healthy_at.load(Ordering::Relaxed)) < HEALTH_SECONDS {
+        return Ok(());
+    }
+    let request = HubRequest { path: "/health", body: None, authorization: None, max_bytes: 64 * 1024 };
+    match satellite.0.hub_client.send(Lane::Reads, request).await {
+        Ok(answer) if answer.status < 500 => {
+            healthy_at.store(clock::now().unix(), Ordering::Relaxed);
+            return Ok(());
+        }
+        Ok(answer) => tracing::warn!(status = answer.status, "refused a login: the hub cannot answer"),
+        Err(trouble) => tracing::warn!(%trouble, "refused a login: could not reach the hub"),
+    }
+    Err(OauthError::HubAway)
 }
 
 /// The name of the cookie. Under https its prefix keeps other hosts of the domain from setting it.

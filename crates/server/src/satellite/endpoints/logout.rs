@@ -1,9 +1,7 @@
-//! `POST /auth/logout`: revokes a refresh token at the hub, which ends its family and its session, and drops the cached account here and at
-//! every replica.
+//! `POST /auth/logout`: revokes a refresh token and its session at the hub, and drops the cached account here and at every replica.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::Response;
+use axum::response::Response;
 use identity::form;
 use serde_json::json;
 use store::replica_state::Invalidation;
@@ -14,43 +12,43 @@ use crate::satellite::{Satellite, json_request, rotated_tokens, token_exchange};
 
 use super::refresh::{ACCEPTED, MISSING};
 
-pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
-    let satellite = &satellite;
-    let (context, mut texts) = json_request::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
-    let token = texts.required(0, MISSING)?;
+pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response, OauthError> {
+    let (context, [token]) = json_request::posted(&satellite, request, ["refresh_token"], ACCEPTED).await?;
+    let token = token.ok_or(MISSING)?;
     if !token_exchange::is_plausible(&token) {
-        return Ok(revoked(satellite));
+        return Ok(revoked(&satellite));
     }
     let turn = satellite.0.refused_token_limit.turn(&context.address).await?;
     // A hub without introspection can still revoke the token.
-    let known = match token_exchange::bearer_of(satellite, &token).await {
+    let known = match token_exchange::bearer_of(&satellite, &token).await {
         Err(OauthError::HubOdd) => None,
         known => known?,
     };
     let known = match known {
-        None => rotated_tokens::account_of(satellite, &token).await,
+        None => rotated_tokens::account_of(&satellite, &token).await,
         known => known,
     };
-    token_exchange::revoke(satellite, &token).await?;
+    token_exchange::revoke(&satellite, &token).await?;
     if known.is_none() {
         turn.refused().await?;
     }
     if let Some((account, family)) = known {
         // The whole account: other families may have ended with the session.
+        let cache = &satellite.0.account_cache;
         if let Some(family) = family {
-            satellite.drop_family(family);
+            cache.invalidate(Invalidation::Family(family));
         }
-        satellite.drop_account(account);
+        cache.invalidate(Invalidation::Account(account));
         if let Err(error) = satellite.0.shared.publish(Invalidation::Account(account)).await {
             tracing::warn!(%error, "could not tell other replicas of a logout; they ask the hub within two minutes");
         }
         tracing::info!("login.ended");
     }
-    Ok(revoked(satellite))
+    Ok(revoked(&satellite))
 }
 
 /// The answer for every token: it is revoked now.
-fn revoked(satellite: &Satellite) -> Response<Body> {
+fn revoked(satellite: &Satellite) -> Response {
     json_no_store(json!({ "logout_url": logout_url(satellite) }).to_string())
 }
 
