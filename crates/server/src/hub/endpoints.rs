@@ -27,9 +27,11 @@ use super::Hub;
 
 pub(crate) use me::account_row;
 
+type PageRoute = fn() -> MethodRouter<Hub>;
+
 /// The pages that a browser navigates to. A script of another origin that could read their responses could read a code, so CORS never applies
 /// to these paths, and no page is served elsewhere.
-const PAGES: [(&str, fn() -> MethodRouter<Hub>); 7] = [
+const PAGES: [(&str, PageRoute); 7] = [
     ("/", || any(account_page::answer)),
     ("/authorize", || any(authorize::answer)),
     ("/api/o-auth/authorize", || any(authorize::answer)),
