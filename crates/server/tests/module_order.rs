@@ -107,7 +107,9 @@ fn unfold(path: &str, before: &mut Vec<String>, found: &mut BTreeSet<Vec<String>
     let mut rest = path.trim_start();
     loop {
         if let Some(list) = rest.strip_prefix('{') {
-            list_items(list).iter().for_each(|item| unfold(item, before, found));
+            for item in list_items(list) {
+                unfold(&item, before, found);
+            }
             break;
         }
         let segment = first_segment(rest);
@@ -116,13 +118,11 @@ fn unfold(path: &str, before: &mut Vec<String>, found: &mut BTreeSet<Vec<String>
         }
         rest = rest.trim_start()[segment.len()..].trim_start();
         before.push(segment);
-        match rest.strip_prefix("::") {
-            Some(next) => rest = next,
-            None => {
-                found.insert(before.clone());
-                break;
-            }
-        }
+        let Some(next) = rest.strip_prefix("::") else {
+            found.insert(before.clone());
+            break;
+        };
+        rest = next;
     }
     before.truncate(depth);
 }
