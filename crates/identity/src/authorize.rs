@@ -199,9 +199,9 @@ pub fn login_hint(continuation: &HubReturnPath) -> Option<String> {
 
 #[derive(Clone, Debug)]
 pub enum AuthorizeDecision {
-    /// Nobody is signed in: show the sign-in page, then return.
+    /// There is no session: show the sign-in page, then return.
     SignIn(HubReturnPath),
-    /// Somebody is signed in and must sign in again: show the sign-in page, then return.
+    /// There is a session, and the request asks for a new sign-in: show the sign-in page, then return.
     AskAgain(HubReturnPath),
     /// The client wants no page: redirect to this URL with `login_required`.
     LoginRequired(String),

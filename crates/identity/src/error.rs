@@ -20,7 +20,7 @@ words! {
         InvalidToken = "invalid_token",
         /// The account may not use this app.
         AccessDenied = "access_denied",
-        /// `prompt=none`, and nobody is signed in (OpenID Connect).
+        /// `prompt=none` without a session (OpenID Connect).
         LoginRequired = "login_required",
         ServerError = "server_error",
         TemporarilyUnavailable = "temporarily_unavailable",

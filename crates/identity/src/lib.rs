@@ -9,7 +9,7 @@
 //! 1. [`form::pairs`] → [`parameters::Parameters::read`] → [`authorize::check`] → [`authorize::Request::decide`].
 //! 2. [`authorize::Granted::issue`] returns the row of the code and the URL to redirect to.
 //! 3. [`token_request::Credentials::read`] → [`client::authenticate`] → [`token_request::GrantRequest::read`].
-//! 4. [`grant::authorization_code::decide`] returns the rows to store and [`grant::IssuedTokens`], whose claims [`token::sign`] signs.
+//! 4. [`grant::authorization_code::decide`] returns the rows to store and [`grant::IssuedTokens`]. [`token::sign`] signs their claims.
 //!
 //! A satellite begins with [`login::begin`] and exchanges the code after [`login::finish`]. On each request it reads the token with
 //! [`bearer::read`] and [`token::Unverified`], its key with [`keys::KeySet`] and the account's [`account::Rights`]. [`freshness`] says how

@@ -2,7 +2,7 @@
 
 /// How far the clocks of two machines may differ.
 pub const LEEWAY_SECONDS: i64 = 30;
-/// The longest life of any token. A verifier refuses a token that claims more, whoever signed it.
+/// The longest life of any token. A verifier refuses a token that claims more, also with a valid signature.
 pub const MAX_TOKEN_SECONDS: i64 = 86_400;
 pub const MAX_REFRESH_SECONDS: i64 = 366 * 86_400;
 /// The default life of an access token.

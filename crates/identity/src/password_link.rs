@@ -50,7 +50,7 @@ impl LinkRecord {
         LinkRecord { digest: token.digest(), account, purpose, expires_at: now.plus(purpose.seconds()), used_at: None }
     }
 
-    /// The account whose password may be set. The transaction that sets it also sets `used_at` if it is still empty; if that changes no
+    /// The account of a live link. The transaction that sets the password also sets `used_at` if it is still empty; if that changes no
     /// row, the link is dead. Showing the form does not use the link: mail programs open links on their own.
     pub fn open(record: Option<&LinkRecord>, now: Timestamp) -> Result<Uuid, DeadLink> {
         record.filter(|link| link.used_at.is_none() && now < link.expires_at).map(|link| link.account).ok_or(DeadLink)

@@ -27,7 +27,7 @@ impl<'a> Seal<'a> {
         Some(text)
     }
 
-    /// The plain bytes, if key and nonce are right and nobody changed the sealed ones.
+    /// The plain bytes, if key and nonce are right and the sealed bytes are unchanged.
     pub(crate) fn open(&self, nonce: [u8; NONCE_LENGTH], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let mut text = Zeroizing::new(sealed.to_vec());
         let length = self.key.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(self.about), &mut text).ok()?.len();

@@ -5,7 +5,8 @@
 //!
 //! Each attempt has three counters: this name from this address, this address, and this name from anywhere. The last one allows ten times
 //! as many failures, has a short maximum delay, and does not apply to an address from which the account signed in before. An address that
-//! waits for it may try when the wait is over, whatever failed elsewhere meanwhile: an attack from elsewhere delays, but locks nobody out.
+//! waits for it may try when the wait is over, even if attempts from elsewhere fail meanwhile. So an attack from elsewhere delays a sign-in
+//! and does not prevent it.
 //!
 //! A caller records an attempt as pending before it hashes, and the result afterwards. Pending attempts count like failures, so that a
 //! thousand parallel guesses count as a thousand. They are counted apart, so that a success does not change the failures of others. A
@@ -148,7 +149,7 @@ impl Evidence {
 /// Whether an account signed in from an address before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Familiarity {
-    /// It did not, or nobody knows.
+    /// It did not, or the result is unknown.
     #[default]
     Strange,
     Familiar,

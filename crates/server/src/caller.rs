@@ -26,14 +26,14 @@ pub struct Caller {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Identity {
-    /// This process authenticates nobody.
+    /// The strategy is `none`.
     Unchecked,
     Anonymous,
     Account(Uuid),
 }
 
 impl Caller {
-    /// A caller of a process that authenticates nobody.
+    /// The caller under the strategy `none`.
     pub(crate) fn unchecked(viewer: Arc<Viewer>, key: CallerKey) -> Self {
         Caller { viewer, identity: Identity::Unchecked, key, unmarked_client: None }
     }

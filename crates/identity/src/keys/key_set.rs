@@ -59,8 +59,8 @@ impl KeySet {
         Ok(KeySet(keys))
     }
 
-    /// Reads a published set. It ignores keys of another kind, use or algorithm, as RFC 7517 says, and invalid keys, whose faults it
-    /// returns beside the set. It refuses a set that is malformed, repeats a `kid` or has no valid key; the caller then keeps its last set.
+    /// Reads a published set. It ignores keys of another kind, use or algorithm, as RFC 7517 says, and invalid keys, and
+    /// returns the faults of the invalid ones. It refuses a set that is malformed, repeats a `kid` or has no valid key; the caller then keeps its last set.
     pub fn read(bytes: &[u8]) -> Result<(Self, Vec<KeySetFault>), KeySetFault> {
         if bytes.len() > MAX_KEY_SET_BYTES {
             return Err(KeySetFault::TooLarge);

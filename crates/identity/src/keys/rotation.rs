@@ -66,7 +66,7 @@ pub struct KeyRing {
 }
 
 impl KeyRing {
-    /// The key ring of a new hub. Its first key signs at once: nobody has an older key set.
+    /// The key ring of a new hub. Its first key signs at once, since no verifier has an older key set.
     pub fn begin(key: PublicKey, now: Timestamp) -> Self {
         KeyRing { signing: Dated { key, at: now }, announced: None, retired: Vec::new() }
     }

@@ -99,7 +99,13 @@ impl OauthError {
             | OauthError::TooLarge
             | OauthError::Body
             | OauthError::CrossOrigin(_) => ErrorCode::InvalidRequest,
-            _ => ErrorCode::TemporarilyUnavailable,
+            OauthError::Throttled(_)
+            | OauthError::Crowded(_)
+            | OauthError::Busy
+            | OauthError::Streams
+            | OauthError::HubAway
+            | OauthError::ReplicaState(_)
+            | OauthError::Store(_) => ErrorCode::TemporarilyUnavailable,
         };
         code.as_str()
     }
@@ -111,7 +117,15 @@ impl OauthError {
                 ErrorCode::AccessDenied => StatusCode::FORBIDDEN,
                 ErrorCode::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
                 ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-                _ => StatusCode::BAD_REQUEST,
+                ErrorCode::InvalidRequest
+                | ErrorCode::InvalidGrant
+                | ErrorCode::UnauthorizedClient
+                | ErrorCode::UnsupportedGrantType
+                | ErrorCode::UnsupportedResponseType
+                | ErrorCode::RequestNotSupported
+                | ErrorCode::RequestUriNotSupported
+                | ErrorCode::InvalidScope
+                | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
             },
             OauthError::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             OauthError::MediaType | OauthError::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,

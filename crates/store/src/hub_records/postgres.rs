@@ -133,7 +133,7 @@ impl PostgresTransaction {
         self.lease.step(timeout, async |connection| connection.client.batch_execute(text).await).await
     }
 
-    /// Runs the last statement, if there is one, and commits. After a timeout nobody knows whether it committed.
+    /// Runs the last statement, if there is one, and commits. After a timeout the result is unknown.
     pub(super) async fn commit(mut self, last: Option<BoundStatement<'_>>) -> Result<(), Error> {
         self.step(async |connection| together(connection, None, last.as_slice(), Some(COMMIT)).await).await?;
         self.give_back();

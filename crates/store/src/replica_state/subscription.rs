@@ -1,4 +1,4 @@
-//! Receives invalidations over connections that may break. After a gap the subscriber is told to drop everything.
+//! Receives invalidations over connections that may break. After a gap the subscriber drops its whole cache.
 
 use std::time::Duration;
 
