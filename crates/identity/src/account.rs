@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::timestamp::Timestamp;
 
-pub use permission::{Catalogue, EXPLAIN, MAX_PERMISSION_BYTES, Permission, PermissionFault};
+pub use permission::{EXPLAIN, KnownPermissions, MAX_PERMISSION_BYTES, Permission, PermissionFault};
 pub use rights::{ADMINISTRATOR, Rights, Role, RolePermissions};
 
 /// The id of the anonymous account.

@@ -1,4 +1,4 @@
-//! Audit events, with their data. No variant can hold a secret or a typed name: people type passwords into the wrong field.
+//! Audit events, with their data. No variant can hold a secret or the name typed at sign-in: people type passwords into the wrong field.
 
 mod changed_fields;
 

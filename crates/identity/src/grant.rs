@@ -12,7 +12,7 @@ use crate::client::{Client, ClientId, GrantType};
 use crate::scope::Scope;
 use crate::secret_token::{Digest, RefreshToken, purpose};
 use crate::timestamp::Timestamp;
-use crate::token::{AccessClaims, Common, IdClaims};
+use crate::token::{AccessClaims, IdClaims, RegisteredClaims};
 
 use sealed::Sealed;
 
@@ -180,8 +180,8 @@ impl IssuedTokens {
         })
     }
 
-    fn common(&self, issuer: &str, audiences: Vec<String>, now: Timestamp) -> Common {
-        Common {
+    fn common(&self, issuer: &str, audiences: Vec<String>, now: Timestamp) -> RegisteredClaims {
+        RegisteredClaims {
             issuer: issuer.to_owned(),
             subject: self.family.account,
             audiences,

@@ -1,4 +1,4 @@
-//! The parameters of a request to an OAuth endpoint, each name once.
+//! The parameters of a request to an OAuth endpoint. A repeated name is refused.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -7,7 +7,7 @@ use crate::client::{Client, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::grant::Family;
 use crate::timestamp::Timestamp;
-use crate::token::{AccessClaims, Common, HubSessionClaims, Verified};
+use crate::token::{AccessClaims, HubSessionClaims, RegisteredClaims, Verified};
 
 /// How long a session lasts.
 pub const SESSION_SECONDS: i64 = 8 * 3_600;
@@ -32,7 +32,7 @@ impl Session {
 
     pub fn claims(&self, issuer: &str) -> HubSessionClaims {
         HubSessionClaims {
-            common: Common {
+            common: RegisteredClaims {
                 issuer: issuer.to_owned(),
                 subject: self.account,
                 audiences: vec![HubSessionClaims::audience(issuer)],

@@ -1,11 +1,11 @@
 //! The throttle: how fast passwords may be guessed. Failures delay further attempts, longer and longer, but never lock an account.
 //!
-//! Failures count by the typed name, whether an account has it or not. One counter for both names of an account would reveal that they
-//! belong together. The price: two names allow twice the guesses.
+//! Failures count by the typed name, whether an account has it or not. One counter for the username and the email of an account
+//! would reveal that they belong together. The price: two names allow twice the guesses.
 //!
 //! Each attempt has three counters: this name from this address, this address, and this name from anywhere. The last one allows ten times
 //! as many failures, has a short maximum delay, and does not apply to an address from which the account signed in before. An address that
-//! waits for it may try when the wait is over, even if attempts from elsewhere fail meanwhile. So an attack from elsewhere delays a sign-in
+//! this counter delays may try when its delay is over, even if attempts from elsewhere fail meanwhile. So an attack from elsewhere delays a sign-in
 //! and does not prevent it.
 //!
 //! A caller records an attempt as pending before it hashes, and the result afterwards. Pending attempts count like failures, so that a

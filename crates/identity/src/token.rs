@@ -1,10 +1,11 @@
-//! The signed tokens of a hub. Only verification makes a `Verified`, of one kind: a session cookie cannot pass as an access token.
+//! The signed tokens of a hub. Only verification makes a `Verified<C>`, and `C` is the kind of token: a session cookie cannot pass as an
+//! access token.
 
 pub mod access;
-pub mod bearer;
 pub mod hub_session;
 pub mod id;
 pub mod jws;
+pub mod satellite_access;
 pub mod security_event;
 
 use serde_json::Value;
@@ -16,10 +17,10 @@ use crate::lifetime::{LEEWAY_SECONDS, MAX_TOKEN_SECONDS};
 use crate::timestamp::Timestamp;
 
 pub use access::AccessClaims;
-pub use bearer::BearerClaims;
 pub use hub_session::HubSessionClaims;
 pub use id::IdClaims;
 pub use jws::Unverified;
+pub use satellite_access::BearerClaims;
 pub use security_event::AccountChange;
 
 /// 9999-12-31, the last valid time.
@@ -65,33 +66,33 @@ pub struct Expectation<'a> {
     /// `aud` must have at least one of these.
     pub audiences: &'a [&'a str],
     pub now: Timestamp,
-    pub end: End,
+    pub end: ExpiryClock,
 }
 
 /// The clock that ends a token. Its start always has the leeway: replicas of one hub are different machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ExpiryClock {
     /// The verifier's own, because it issued the token: at `exp`.
     Own,
     /// The issuer's, which may differ from the verifier's: [`LEEWAY_SECONDS`] after `exp`.
     Issuers,
 }
 
-impl End {
+impl ExpiryClock {
     fn leeway(self) -> i64 {
         match self {
-            End::Own => 0,
-            End::Issuers => LEEWAY_SECONDS,
+            ExpiryClock::Own => 0,
+            ExpiryClock::Issuers => LEEWAY_SECONDS,
         }
     }
 }
 
 impl Expectation<'_> {
-    fn admits(&self, issuer: &str, audiences: &[String], usage: Use) -> Result<(), TokenFault> {
+    fn admits(&self, issuer: &str, audiences: &[String], usage: TokenUse) -> Result<(), TokenFault> {
         if issuer != self.issuer {
             return Err(TokenFault::Issuer);
         }
-        if usage == Use::Credential && !audiences.iter().any(|one| self.audiences.contains(&one.as_str())) {
+        if usage == TokenUse::Credential && !audiences.iter().any(|one| self.audiences.contains(&one.as_str())) {
             return Err(TokenFault::Audience);
         }
         Ok(())
@@ -119,12 +120,12 @@ pub trait Claims: Sized {
     /// The members to sign.
     fn write(&self) -> Object;
 
-    /// Reads the claims that this kind adds to [`Common`].
-    fn read(common: Common, members: &Object) -> Option<Self>;
+    /// Reads the claims that this kind adds to [`RegisteredClaims`].
+    fn read(common: RegisteredClaims, members: &Object) -> Option<Self>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Common {
+pub struct RegisteredClaims {
     pub issuer: String,
     /// `sub`: the account.
     pub subject: Uuid,
@@ -134,7 +135,7 @@ pub struct Common {
     pub expires_at: Timestamp,
 }
 
-impl Common {
+impl RegisteredClaims {
     /// The members of a token that is valid from its issue.
     fn write(&self) -> Object {
         let mut members = Object::new();
@@ -152,7 +153,7 @@ impl Common {
     }
 
     fn read(members: &Object, times: &Times) -> Option<Self> {
-        Some(Common {
+        Some(RegisteredClaims {
             issuer: json::text(members, "iss")?.to_owned(),
             subject: uuid(members, "sub")?,
             audiences: audiences(members)?,
@@ -176,7 +177,7 @@ impl Times {
         Some(Times { issued_at: optional("iat")?, not_before: optional("nbf")?, expires_at: timestamp(members, "exp")? })
     }
 
-    fn check(&self, expected: &Expectation<'_>, usage: Use) -> Result<(), TokenFault> {
+    fn check(&self, expected: &Expectation<'_>, usage: TokenUse) -> Result<(), TokenFault> {
         let valid = match self.issued_at {
             Some(issued_at) => (1..=MAX_TOKEN_SECONDS).contains(&self.expires_at.since(issued_at)),
             // Without `iat`, the rest of its life must not exceed a whole life.
@@ -188,7 +189,7 @@ impl Times {
         if self.issued_at.max(self.not_before).is_some_and(|from| from > expected.now.plus(LEEWAY_SECONDS)) {
             return Err(TokenFault::NotYet);
         }
-        if usage == Use::Credential && expected.now >= self.expires_at.plus(expected.end.leeway()) {
+        if usage == TokenUse::Credential && expected.now >= self.expires_at.plus(expected.end.leeway()) {
             return Err(TokenFault::Expired);
         }
         Ok(())
@@ -196,7 +197,7 @@ impl Times {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum TokenUse {
     Credential,
     /// As a hint, which grants nothing: it may be for any client, and expired.
     Hint,
@@ -209,16 +210,16 @@ pub fn sign<C: Claims>(claims: &C, key: &PrivateKey) -> Result<String, KeyError>
 impl Unverified<'_> {
     /// Checks kind, signature and claims. The key must be that of [`Unverified::key_id`]; another one is refused as unknown.
     pub fn verify<C: Claims>(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<C>, TokenFault> {
-        self.judge(key, expected, Use::Credential)
+        self.judge(key, expected, TokenUse::Credential)
     }
 
-    pub(crate) fn judge<C: Claims>(&self, key: &PublicKey, expected: &Expectation<'_>, usage: Use) -> Result<Verified<C>, TokenFault> {
+    pub(crate) fn judge<C: Claims>(&self, key: &PublicKey, expected: &Expectation<'_>, usage: TokenUse) -> Result<Verified<C>, TokenFault> {
         if !self.is_of_kind(C::TYPE) {
             return Err(TokenFault::Kind);
         }
         let members = self.open(key)?;
         let times = Times::read(&members).ok_or(TokenFault::Claims)?;
-        let common = Common::read(&members, &times).ok_or(TokenFault::Claims)?;
+        let common = RegisteredClaims::read(&members, &times).ok_or(TokenFault::Claims)?;
         expected.admits(&common.issuer, &common.audiences, usage)?;
         times.check(expected, usage)?;
         C::read(common, &members).map(Verified).ok_or(TokenFault::Claims)

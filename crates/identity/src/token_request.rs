@@ -110,7 +110,10 @@ impl GrantRequest {
             Error::new(ErrorCode::UnsupportedGrantType, "grant_type must be one of authorization_code, refresh_token, password");
         let grant = GrantType::from_word(word).ok_or(unsupported)?;
         if !client.client().grants.contains(&grant) {
-            return Err(Error::new(ErrorCode::UnauthorizedClient, "the client does not hold this grant"));
+            return Err(Error::new(
+                ErrorCode::UnauthorizedClient,
+                "the client may not use this grant_type; `peristyle client update --grant …` on the hub allows it",
+            ));
         }
         match grant {
             GrantType::AuthorizationCode => {

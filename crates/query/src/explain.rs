@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::plan::predicate::Predicate;
 use crate::plan::{Plan, PlanBody, Scope, Select, Table};
 use crate::pointer::Layer;
-use crate::sql::{Dialect, Level, Many, Param, Query, Sql, Total, fragment};
+use crate::sql::{Arity, Dialect, Level, Param, Query, Sql, Total, fragment};
 use crate::statement::{Clause, Direction, Entry, Function, Inside, MeasureAlias, Order, RelationNode, Statement};
 
 /// The merged statement as JSON. Its values come from the caller: query and wire constraint.
@@ -144,9 +144,9 @@ fn level(path: &str, sql: &Sql, predicates: &[Object]) -> Object {
 fn parameters(params: &[Param]) -> Vec<String> {
     params
         .iter()
-        .map(|param| match param.many {
-            Many::One => param.kind.as_str().to_owned(),
-            Many::List => format!("{}[]", param.kind.as_str()),
+        .map(|param| match param.arity {
+            Arity::One => param.kind.as_str().to_owned(),
+            Arity::List => format!("{}[]", param.kind.as_str()),
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! Merges `query` and `constraint` into one statement. A constraint narrows a query and never widens it.
 
 use crate::parse::Body;
-use crate::pointer::At;
+use crate::pointer::Location;
 use crate::statement::{Order, RelationNode, Statement};
 
 /// The query of a body, narrowed by its constraint.
@@ -47,7 +47,7 @@ pub(crate) fn with_policy(statement: Statement, constraint: &Statement) -> State
     merge(statement, constraint)
 }
 
-fn merge_relations(query: Vec<RelationNode>, constraint: Vec<RelationNode>, repeated: &mut Vec<(At, At)>) -> Vec<RelationNode> {
+fn merge_relations(query: Vec<RelationNode>, constraint: Vec<RelationNode>, repeated: &mut Vec<(Location, Location)>) -> Vec<RelationNode> {
     let mut merged = query;
     for theirs in constraint {
         match merged.iter_mut().find(|ours| ours.name == theirs.name) {
@@ -64,7 +64,7 @@ fn merge_relations(query: Vec<RelationNode>, constraint: Vec<RelationNode>, repe
     merged
 }
 
-fn merge_order(query: Vec<Order>, constraint: Vec<Order>, repeated: &mut Vec<(At, At)>) -> Vec<Order> {
+fn merge_order(query: Vec<Order>, constraint: Vec<Order>, repeated: &mut Vec<(Location, Location)>) -> Vec<Order> {
     let mut merged = query;
     for theirs in constraint {
         match merged.iter().find(|ours| ours.field == theirs.field) {

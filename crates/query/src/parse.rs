@@ -9,7 +9,7 @@ mod relation;
 use crate::error::{Code, Error, Faults, about, shorten};
 use crate::json::{self, Json};
 use crate::messages::{did_you_mean, quoted_list};
-use crate::pointer::{At, Layer, Places, Pointer};
+use crate::pointer::{Layer, Location, Places, Pointer};
 use crate::statement::Statement;
 
 /// The largest `limit`, at top level and in every relation node.
@@ -45,7 +45,7 @@ pub fn body(bytes: &[u8]) -> Result<Body, Error> {
     }
     let (json, mut faults) = json::read(bytes)?;
     let Json::Object(entries) = json else {
-        return Err(Error::one(Code::WrongShape, "", "the body must be an object with the keys `query` and `constraint`"));
+        return Err(Error::one(Code::WrongShape, "", "the body must be an object; its keys are `query` and `constraint`, both optional"));
     };
     let (mut query, mut constraint) = (None, None);
     for (key, value) in entries {
@@ -108,7 +108,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn top(&mut self, statement: &mut Statement, root: At, entries: Vec<(String, Json)>) {
+    fn top(&mut self, statement: &mut Statement, root: Location, entries: Vec<(String, Json)>) {
         for (key, value) in entries {
             if self.faults.is_full() {
                 break;
@@ -131,7 +131,7 @@ impl Parser {
         }
     }
 
-    pub(super) fn limit(&mut self, at: At, value: &Json) -> Option<u64> {
+    pub(super) fn limit(&mut self, at: Location, value: &Json) -> Option<u64> {
         let limit = self.whole_number(at, value, "limit")?;
         if limit > MAX_LIMIT {
             self.fault(Code::Limit, at, format!("`limit` must be at most {MAX_LIMIT}; found {limit}"));
@@ -140,11 +140,11 @@ impl Parser {
         Some(limit)
     }
 
-    pub(super) fn offset(&mut self, at: At, value: &Json) -> Option<u64> {
+    pub(super) fn offset(&mut self, at: Location, value: &Json) -> Option<u64> {
         self.whole_number(at, value, "offset")
     }
 
-    fn whole_number(&mut self, at: At, value: &Json, key: &str) -> Option<u64> {
+    fn whole_number(&mut self, at: Location, value: &Json, key: &str) -> Option<u64> {
         let number = match value {
             Json::Number(text) => crate::value::whole(text),
             _ => None,
@@ -173,13 +173,13 @@ impl Parser {
         None
     }
 
-    pub(super) fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
+    pub(super) fn fault(&mut self, code: Code, at: Location, message: impl Into<String>) {
         let places = &self.places;
         self.faults.add(code, || places.pointer(at), about(at.layer, message));
     }
 
     /// The entries of an object, or a fault.
-    fn object(&mut self, at: At, value: Json, what: &str, known: &[&str]) -> Option<Vec<(String, Json)>> {
+    fn object(&mut self, at: Location, value: Json, what: &str, known: &[&str]) -> Option<Vec<(String, Json)>> {
         if let Json::Object(entries) = value {
             return Some(entries);
         }
@@ -189,7 +189,7 @@ impl Parser {
     }
 
     /// A key of an object and its place; a fault if the key is unknown.
-    fn known_key(&mut self, parent: At, what: &str, known: &[&'static str], key: &str) -> Option<(&'static str, At)> {
+    fn known_key(&mut self, parent: Location, what: &str, known: &[&'static str], key: &str) -> Option<(&'static str, Location)> {
         let Some(word) = known.iter().find(|word| **word == key) else {
             let at = self.places.key(parent, key);
             self.fault(Code::UnknownKey, at, unknown_key(what, known, key));
@@ -199,7 +199,7 @@ impl Parser {
     }
 
     /// The entries of the array under `key`; `accepted` describes the array in a message.
-    fn entries_of(&mut self, at: At, value: Json, key: &str, accepted: &str) -> Option<Vec<Json>> {
+    fn entries_of(&mut self, at: Location, value: Json, key: &str, accepted: &str) -> Option<Vec<Json>> {
         match value {
             Json::Array(items) if items.len() <= MAX_ENTRIES => Some(items),
             Json::Array(items) => {
@@ -214,7 +214,7 @@ impl Parser {
     }
 
     /// The name of a field; reserved names are refused.
-    fn field_name(&mut self, at: At, value: Json) -> Option<Box<str>> {
+    fn field_name(&mut self, at: Location, value: Json) -> Option<Box<str>> {
         match value {
             Json::Text(name) if self.allowed_name(at, &name) => Some(name.into()),
             Json::Text(_) => None,
@@ -226,7 +226,7 @@ impl Parser {
     }
 
     /// Reports a reserved name. False if the name is reserved.
-    pub(super) fn allowed_name(&mut self, at: At, name: &str) -> bool {
+    pub(super) fn allowed_name(&mut self, at: Location, name: &str) -> bool {
         let reserved = name.split('.').any(|part| RESERVED.contains(&part));
         if reserved {
             let message = format!("{} are reserved and cannot be used as names; found `{}`", quoted_list(&RESERVED), shorten(name));

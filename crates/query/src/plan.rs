@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Faults, about, shorten};
 use crate::merge;
 use crate::messages::did_you_mean;
 use crate::parse::{MAX_FILTER_NODES, too_many_nodes};
-use crate::pointer::{At, Layer};
+use crate::pointer::{Layer, Location};
 use crate::policy::{ReadAccess, Viewer};
 use crate::statement::{Direction, Statement};
 use crate::value;
@@ -126,7 +126,7 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
     };
     let mut planner = Planner::new(access.catalog, access.viewer, &statement);
     let Some(table) = Table::reach(&mut planner, access.resource, Rights::Viewer) else {
-        return Err(Error::one(Code::UnknownField, "", "the permission to read this resource is missing"));
+        return Err(Error::one(Code::UnknownField, "", "reading this resource needs a permission that is missing"));
     };
     let mut filters = planner.filters(&table, &statement.filters);
     if let Some(parts) = id {
@@ -215,7 +215,7 @@ impl<'c, 's> Planner<'c, 's> {
         self.stage == Stage::Boot
     }
 
-    fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
+    fn fault(&mut self, code: Code, at: Location, message: impl Into<String>) {
         // The constraint was checked at boot, so the account's variables are at fault.
         if at.layer == Layer::Policy && self.stage == Stage::Request {
             self.closed = true;
@@ -230,7 +230,7 @@ impl<'c, 's> Planner<'c, 's> {
     }
 
     /// Counts one node of `where` of the layer. False if that is too many.
-    fn count_node(&mut self, at: At) -> bool {
+    fn count_node(&mut self, at: Location) -> bool {
         let layer = match at.layer {
             Layer::Query => 0,
             Layer::Constraint => 1,
@@ -246,7 +246,7 @@ impl<'c, 's> Planner<'c, 's> {
     }
 
     /// The field, if the rights allow to use it; otherwise a fault.
-    fn usable_field(&mut self, resource: &'c Resource, name: &str, at: At, rights: Rights) -> Option<(FieldId, &'c Field)> {
+    fn usable_field(&mut self, resource: &'c Resource, name: &str, at: Location, rights: Rights) -> Option<(FieldId, &'c Field)> {
         let found = resource.field(name);
         if rights != Rights::Viewer {
             if found.is_none() {
@@ -286,7 +286,7 @@ impl<'c, 's> Planner<'c, 's> {
         resource.relation(name).filter(|relation| rights != Rights::Viewer || self.viewer.can_read(self.catalog.resource(relation.target)))
     }
 
-    fn unknown_relation(&mut self, resource: &Resource, name: &str, at: At) {
+    fn unknown_relation(&mut self, resource: &Resource, name: &str, at: Location) {
         let hint = did_you_mean(name, &self.relation_names(resource));
         self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, shorten(name)));
     }

@@ -16,7 +16,7 @@ words! {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At {
+pub struct Location {
     pub(crate) layer: Layer,
     node: u32,
 }
@@ -43,31 +43,31 @@ impl Places {
         Places { layer, nodes }
     }
 
-    pub(crate) fn root(&self) -> At {
-        At { layer: self.layer, node: 0 }
+    pub(crate) fn root(&self) -> Location {
+        Location { layer: self.layer, node: 0 }
     }
 
-    fn push(&mut self, parent: At, segment: Segment) -> At {
+    fn push(&mut self, parent: Location, segment: Segment) -> Location {
         let node = self.nodes.len() as u32;
         self.nodes.push((parent.node, segment));
-        At { layer: self.layer, node }
+        Location { layer: self.layer, node }
     }
 
-    pub(crate) fn key(&mut self, parent: At, key: &str) -> At {
+    pub(crate) fn key(&mut self, parent: Location, key: &str) -> Location {
         self.push(parent, Segment::Key(key.into()))
     }
 
     /// A key of the grammar, which needs no copy.
-    pub(crate) fn word(&mut self, parent: At, key: &'static str) -> At {
+    pub(crate) fn word(&mut self, parent: Location, key: &'static str) -> Location {
         self.push(parent, Segment::Static(key))
     }
 
-    pub(crate) fn index(&mut self, parent: At, index: usize) -> At {
+    pub(crate) fn index(&mut self, parent: Location, index: usize) -> Location {
         self.push(parent, Segment::Index(index as u32))
     }
 
     /// The JSON Pointer of a place, from the body's root.
-    pub(crate) fn pointer(&self, at: At) -> String {
+    pub(crate) fn pointer(&self, at: Location) -> String {
         let mut chain = Vec::new();
         let mut node = at.node;
         while node != 0 {

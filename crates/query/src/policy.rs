@@ -113,7 +113,7 @@ pub struct ReadAccess<'c, 'v> {
 
 /// The viewer lacks the permission of the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the permission to read this resource is missing")]
+#[error("reading this resource needs a permission that is missing")]
 pub struct Denied;
 
 pub fn authorize_read<'c, 'v>(catalog: &'c Catalog, resource: ResourceId, viewer: &'v Viewer) -> Result<ReadAccess<'c, 'v>, Denied> {

@@ -52,13 +52,13 @@ impl Sql {
 #[derive(Clone, Debug)]
 pub struct Param {
     pub kind: Kind,
-    pub many: Many,
+    pub arity: Arity,
     /// The value, or the keys of the parents' rows, which are known when those were read.
     pub source: Source,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Many {
+pub enum Arity {
     One,
     List,
 }
@@ -304,8 +304,8 @@ impl Writer {
         self.identifier(&column.field.column);
     }
 
-    fn bind(&mut self, kind: Kind, many: Many, source: Source) -> usize {
-        self.params.push(Param { kind, many, source });
+    fn bind(&mut self, kind: Kind, arity: Arity, source: Source) -> usize {
+        self.params.push(Param { kind, arity, source });
         let number = self.params.len();
         self.placeholder(number);
         number
@@ -313,14 +313,14 @@ impl Writer {
 
     /// Refers to a value that is bound already.
     fn placeholder(&mut self, number: usize) {
-        let Param { kind, many, .. } = self.params[number - 1];
-        dialect::placeholder(self, number, kind, many);
+        let Param { kind, arity, .. } = self.params[number - 1];
+        dialect::placeholder(self, number, kind, arity);
     }
 
     /// A limit or offset.
     fn bind_count(&mut self, count: u64) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.bind(Kind::Int8, Many::One, Source::Value(Value::Int(count)));
+        self.bind(Kind::Int8, Arity::One, Source::Value(Value::Int(count)));
     }
 
     /// Writes the items with a separator between.

@@ -2,7 +2,7 @@
 
 use crate::error::{Code, Faults};
 use crate::json::Json;
-use crate::pointer::{At, Layer, Places};
+use crate::pointer::{Layer, Location, Places};
 
 /// A parsed statement, of one layer or merged from several.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Statement {
     /// One for each layer.
     pub(crate) places: Vec<Places>,
     /// Names in `order` and `relations` that a constraint repeats: the place in the query and the place in the constraint.
-    pub(crate) repeated: Vec<(At, At)>,
+    pub(crate) repeated: Vec<(Location, Location)>,
     /// Faults of the grammar. The plan reports them together with its own.
     pub(crate) faults: Faults,
 }
@@ -25,21 +25,21 @@ pub struct Statement {
 /// One `where` object: its entries are ANDed.
 #[derive(Clone, Debug)]
 pub(crate) struct Clause {
-    pub(crate) at: At,
+    pub(crate) at: Location,
     pub(crate) entries: Vec<Entry>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Entry {
-    And(At, Vec<Clause>),
-    Or(At, Vec<Clause>),
-    Not(At, Clause),
+    And(Location, Vec<Clause>),
+    Or(Location, Vec<Clause>),
+    Not(Location, Clause),
     // A field with its operators or a relation with its `where`; the plan decides which.
-    Named { name: Box<str>, at: At, inside: Inside },
+    Named { name: Box<str>, at: Location, inside: Inside },
     // Reported already; it matches nothing.
     Refused,
     // A connector with a value of the wrong shape. Below a field it is an unknown operator instead, so the plan reports it.
-    Malformed { word: &'static str, at: At, code: Code, message: String },
+    Malformed { word: &'static str, at: Location, code: Code, message: String },
 }
 
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub(crate) enum Inside {
 #[derive(Clone, Debug)]
 pub(crate) struct RelationNode {
     pub(crate) name: Box<str>,
-    pub(crate) at: At,
+    pub(crate) at: Location,
     pub(crate) filters: Vec<Clause>,
     pub(crate) order: Vec<Order>,
     pub(crate) limit: Option<u64>,
@@ -64,7 +64,7 @@ pub(crate) struct RelationNode {
 pub(crate) struct Order {
     pub(crate) field: Box<str>,
     /// The place of the field's name.
-    pub(crate) at: At,
+    pub(crate) at: Location,
     pub(crate) direction: Direction,
 }
 
@@ -78,18 +78,18 @@ pub enum Direction {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregation {
-    pub(crate) at: At,
+    pub(crate) at: Location,
     pub(crate) fields: Vec<AggregateField>,
-    pub(crate) group_by: Vec<(Box<str>, At)>,
+    pub(crate) group_by: Vec<(Box<str>, Location)>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct AggregateField {
-    pub(crate) at: At,
+    pub(crate) at: Location,
     /// `None` if it was reported already; the plan still checks the field.
     pub(crate) function: Option<Function>,
     pub(crate) field: Box<str>,
-    pub(crate) field_at: At,
+    pub(crate) field_at: Location,
     pub(crate) alias: MeasureAlias,
 }
 
@@ -184,12 +184,12 @@ impl Statement {
     }
 
     /// The places where the wire constraint repeats the name at this place.
-    pub(crate) fn repeated_at(&self, at: At) -> impl Iterator<Item = At> + '_ {
-        let again = move |(first, again): &(At, At)| (*first == at && again.layer == Layer::Constraint).then_some(*again);
+    pub(crate) fn repeated_at(&self, at: Location) -> impl Iterator<Item = Location> + '_ {
+        let again = move |(first, again): &(Location, Location)| (*first == at && again.layer == Layer::Constraint).then_some(*again);
         self.repeated.iter().filter_map(again)
     }
 
-    pub(crate) fn pointer(&self, at: At) -> String {
+    pub(crate) fn pointer(&self, at: Location) -> String {
         self.places.iter().find(|places| places.root().layer == at.layer).map_or_else(String::new, |places| places.pointer(at))
     }
 }

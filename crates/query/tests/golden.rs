@@ -11,7 +11,7 @@ use std::fmt::Write;
 use oracle::Operation;
 use query::catalog::{Catalog, Resource};
 use query::error::Code;
-use query::sql::{self, Dialect, Level, Many, Query, Source, Sql, Total};
+use query::sql::{self, Arity, Dialect, Level, Query, Source, Sql, Total};
 use query::types::{Scalar, TYPE_NAMES, Type};
 use query::value::{self, Value};
 use support::case::{GoldenCase, cases, themes};
@@ -142,7 +142,7 @@ fn statement(out: &mut String, path: &str, sql: &Sql) {
     }
     writeln!(out, "  {}", shortened(text)).unwrap();
     for (index, param) in sql.params().iter().enumerate().take(40) {
-        let many = if param.many == Many::List { "[]" } else { "" };
+        let many = if param.arity == Arity::List { "[]" } else { "" };
         let source = match &param.source {
             Source::Value(value) => shown(value),
             Source::Keys(part) => format!("part {part} of the parents' keys"),

@@ -106,7 +106,7 @@ fn found(root: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
             match path {
                 Some(path) if kind.is_dir() => open.push((path, address)),
                 Some(path) if path.is_file() && path.starts_with(root) => found.push((address, path)),
-                _ => tracing::warn!("APP_FILES: {address} is skipped, since it is no file of this folder"),
+                _ => tracing::warn!("APP_FILES: {address} is skipped: it is not a regular file, or it links outside the folder"),
             }
         }
     }

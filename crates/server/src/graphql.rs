@@ -27,10 +27,10 @@ use apollo_compiler::validation::Valid;
 use query::catalog::{Catalog, ResourceId};
 use query::manifest::ManifestError;
 
+use crate::admin_operations::Operation;
 use crate::authenticator::Authenticator;
 use crate::boot_error::BootError;
 use crate::config::Introspection;
-use crate::operations::Operation;
 use crate::query_service::QueryService;
 
 pub(crate) use http::routes;

@@ -22,7 +22,7 @@ use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
 use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::grant::{RefreshRules, Terms, status};
-use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
+use identity::token::{AccessClaims, Claims, Expectation, ExpiryClock, IdClaims, TokenFault, Unverified, Verified};
 use prometheus_client::registry::Registry;
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
@@ -165,7 +165,7 @@ impl Hub {
         let token = Unverified::read(text)?;
         let keys = self.0.keys.current();
         let key = keys.set.find(token.key_id()).ok_or(TokenFault::UnknownKey)?;
-        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: clock::now(), end: End::Own })
+        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: clock::now(), end: ExpiryClock::Own })
     }
 
     /// The claims of an `id_token_hint`, for any client and of any age.

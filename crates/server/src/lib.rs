@@ -3,6 +3,7 @@
 // The compiler proves layer by layer that the future of a request is Send.
 #![recursion_limit = "256"]
 
+mod admin_operations;
 pub mod administration;
 pub mod app_files;
 mod app_state;
@@ -24,7 +25,6 @@ pub mod listen;
 pub mod logging;
 pub mod metrics;
 pub mod openapi;
-mod operations;
 mod pages;
 pub mod problem;
 pub mod query_service;

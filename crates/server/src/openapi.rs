@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document of this process, made once from the catalog: `GET /api/openapi.json`.
 
+mod administration;
 mod endpoints;
-mod operations;
 mod parts;
 mod paths;
 mod problems;
@@ -14,8 +14,8 @@ use query::json::Json;
 use query::json::build::compact;
 use query::object;
 
+use crate::admin_operations::describe;
 use crate::http::etag::StaticDocument;
-use crate::operations::describe;
 
 const SCHEMAS: &str = "#/components/schemas/";
 const ABOUT: &str = "The declared resources, queried by Query Statements. A wrong method is answered by 405 with `Allow`, an unknown \

@@ -33,7 +33,7 @@ pub enum Problem {
     /// Holds the methods that the path takes.
     #[error("this path takes {0}")]
     MethodNotAllowed(&'static str),
-    #[error("a body has at most 1 MiB")]
+    #[error("the body is larger than 1 MiB")]
     TooLarge,
     #[error("a body is sent as application/json, in UTF-8")]
     MediaType,
@@ -48,7 +48,7 @@ pub enum Problem {
     Input(Vec<InputFault>),
     /// The caller lacks this permission for a part of the request.
     #[error("this needs the permission {0}")]
-    Lacking(&'static str),
+    MissingPermission(&'static str),
     #[error(
         "the client {0} of the access token may not change records of the hub; `peristyle client update --id {0} --administers true` allows it"
     )]
@@ -72,7 +72,7 @@ pub enum Problem {
     #[error("{1}")]
     Graphql(Refusal, String),
     #[error("the hub is unavailable, so no token can be checked; try again shortly")]
-    Identity,
+    HubUnavailable,
     #[error("{}", store_detail(.0))]
     Store(#[from] store::Error),
     /// A bug or a misconfiguration. Only the log names it.
@@ -131,7 +131,7 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
         Problem::MediaType,
         Problem::ContentEncoding,
         Problem::Internal(""),
-        Problem::Identity,
+        Problem::HubUnavailable,
         Problem::Misdirected,
         Problem::Store(unavailable),
         Problem::Store(store::Error::Overloaded),
@@ -197,7 +197,7 @@ impl Problem {
         match self {
             Problem::Statement(_) => (StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid"),
             Problem::Input(_) => (StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid"),
-            Problem::Forbidden | Problem::Lacking(_) => (StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed"),
+            Problem::Forbidden | Problem::MissingPermission(_) => (StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed"),
             Problem::Rights(fault) => (StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take"),
             Problem::ClientMayNotAdminister(_) => (StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer"),
             Problem::Exists(_) => (StatusCode::CONFLICT, "EXISTS", "Exists already"),
@@ -218,7 +218,7 @@ impl Problem {
             Problem::BrokenBody => (StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off"),
             Problem::Malformed(_) => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Request malformed"),
             Problem::Graphql(refusal, _) => refusal.head(),
-            Problem::Identity => (StatusCode::SERVICE_UNAVAILABLE, "IDENTITY_UNAVAILABLE", "Hub out of reach"),
+            Problem::HubUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "IDENTITY_UNAVAILABLE", "Hub out of reach"),
             Problem::Store(store::Error::Unavailable(_)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "DATABASE_UNAVAILABLE", "Database out of reach")
             }

@@ -15,12 +15,12 @@ use query::policy::ReadAccess;
 use store::Answer;
 use store::run::Format;
 
+use crate::admin_operations::{self, OperationInput, OperationRequest, OperationTarget};
 use crate::authenticator::Authenticator;
 use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::caller::Caller;
 use crate::http::{accept, body};
 use crate::metrics::NamedResources;
-use crate::operations::{self, OperationInput, OperationRequest, OperationTarget};
 use crate::problem::{NO_SUCH_PATH, Problem};
 use crate::query_service::operation::ReadOperation;
 use crate::query_service::reader::Reading;
@@ -77,7 +77,7 @@ enum Requested {
     Rows(Operation),
     Explain,
     /// An operation of administration.
-    Change(&'static operations::Operation),
+    Change(&'static admin_operations::Operation),
 }
 
 async fn answer(
@@ -93,7 +93,7 @@ async fn answer(
         (Some(ReadOperation::Explain), None) => Requested::Explain,
         (_, id) => {
             let target = if id.is_some() { OperationTarget::RecordById } else { OperationTarget::NewRecord };
-            Requested::Change(operations::find(queries.catalog.resource(resource), path.operation, target).ok_or(NO_SUCH_PATH)?)
+            Requested::Change(admin_operations::find(queries.catalog.resource(resource), path.operation, target).ok_or(NO_SUCH_PATH)?)
         }
     };
     if request.method() != Method::POST {
@@ -118,7 +118,7 @@ async fn answer(
 async fn changed(
     (authenticator, queries): (&Authenticator, &QueryService),
     caller: &Caller,
-    operation: &'static operations::Operation,
+    operation: &'static admin_operations::Operation,
     id: &str,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -143,7 +143,7 @@ async fn rows(
     request: Request,
 ) -> Result<Response, Problem> {
     if id.is_some() && !entrance.can_find_by_id() {
-        return Err(Problem::NotFound("this resource has no key to find a row by"));
+        return Err(Problem::NotFound("this resource has no visible key; use `find` with a `where`"));
     }
     let (head, body) = request.into_parts();
     let format = format(&head.headers, operation);

@@ -227,6 +227,6 @@ async fn ready(_: Caller, State(state): State<AppState>) -> Response<Body> {
     match state.authenticator.as_satellite() {
         None => response::json(r#"{"status":"ready"}"#),
         Some(satellite) if satellite.is_ready() => response::json(r#"{"status":"ready","database":"ready","keys":"ready"}"#),
-        Some(_) => Problem::Identity.response(),
+        Some(_) => Problem::HubUnavailable.response(),
     }
 }

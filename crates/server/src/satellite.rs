@@ -22,7 +22,7 @@ use axum::body::Bytes;
 use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
-use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
+use identity::token::{BearerClaims, Expectation, ExpiryClock, Unverified, Verified};
 use store::replica_state::ReplicaState;
 
 use crate::boot_error::BootError;
@@ -115,7 +115,9 @@ impl Satellite {
             }
         };
         if tokio::time::timeout(FIRST_KEYS_TIMEOUT, there).await.is_err() {
-            tracing::warn!("the keys of the hub are missing; this satellite serves without them and is not ready until they arrive");
+            tracing::warn!(
+                "cannot fetch the key set of the hub; tokens are refused with 503 and /ready is 503 until it arrives; trying again"
+            );
         }
     }
 
@@ -155,7 +157,7 @@ impl Satellite {
     async fn look_up(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<HubAccount>>) -> Result<Arc<HubAccount>, Problem> {
         match tokio::time::timeout(HUB_TIMEOUT, self.verify_and_fetch(text, digest, bridge.clone())).await {
             Ok(answer) => answer,
-            Err(_) => bridge.ok_or(Problem::Identity),
+            Err(_) => bridge.ok_or(Problem::HubUnavailable),
         }
     }
 
@@ -172,7 +174,7 @@ impl Satellite {
         match (lookup, bridge) {
             (Lookup::Found(account), _) | (Lookup::Unavailable, Some(account)) => Ok(account),
             (Lookup::Refused, _) => Err(REVOKED),
-            (Lookup::Unavailable, None) => Err(Problem::Identity),
+            (Lookup::Unavailable, None) => Err(Problem::HubUnavailable),
         }
     }
 
@@ -180,12 +182,12 @@ impl Satellite {
         let token = Unverified::read(text).map_err(refused)?;
         let keys = self.0.keys.with(token.key_id()).await.map_err(|none| match none {
             NoKey::Unknown => refused(identity::token::TokenFault::UnknownKey),
-            NoKey::Unavailable => Problem::Identity,
+            NoKey::Unavailable => Problem::HubUnavailable,
         })?;
-        let key = keys.find(token.key_id()).ok_or(Problem::Identity)?;
+        let key = keys.find(token.key_id()).ok_or(Problem::HubUnavailable)?;
         let own = self.0.settings.client.as_str();
         let audiences: Vec<&str> = std::iter::once(own).chain(self.0.settings.audiences.iter().map(String::as_str)).collect();
-        let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: clock::now(), end: End::Issuers };
+        let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: clock::now(), end: ExpiryClock::Issuers };
         token.verify_bearer(key, &expected).map_err(refused)
     }
 

@@ -24,7 +24,7 @@ const IDENTITY: &[Floor] = &[
 ];
 
 const STORE: &[Floor] = &[
-    ("ground", &["error", "settings", "decimal", "encode", "replica_state"]),
+    ("ground", &["error", "settings", "decimal", "json_encoder", "replica_state"]),
     ("running statements", &["assemble", "run", "schema", "sqlite", "postgres", "introspect", "check", "database"]),
     ("records", &["hub_records"]),
 ];
@@ -33,7 +33,7 @@ const SERVER: &[Floor] = &[
     ("ground", &["budget", "config", "clock", "random", "boot_error", "key_files", "logging", "response", "problem", "http", "html"]),
     ("queries", &["metrics", "caller", "query_service"]),
     ("identity", &["administration", "hub", "satellite", "authenticator"]),
-    ("protocols", &["operations", "graphql", "rest", "openapi", "app_files", "pages"]),
+    ("protocols", &["admin_operations", "graphql", "rest", "openapi", "app_files", "pages"]),
     ("process", &["app_state", "listen", "router"]),
     ("program", &["boot", "demo", "cli"]),
 ];

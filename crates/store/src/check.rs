@@ -1,4 +1,4 @@
-//! Compares a manifest with the live database, reports what to fix, and adds the native types to the catalog.
+//! Compares a manifest with the live database and reports what to fix. It records the type of each column in the catalog, for the SQL.
 
 mod affinity;
 mod collation;
@@ -251,7 +251,7 @@ impl<'c> Checker<'c> {
                 None => continue,
             };
             let message = format!(
-                "resource `{}`: `{}` of the key is {how}, and breaks no ties then: rows that an `order` leaves equal are sorted by the fields that are seen, so that pages may overlap where rows are equal in all of them; without `order` rows come as the database keeps them, which may be by the key",
+                "resource `{}`: `{}` of the key is {how}, so it cannot make the order of rows unique: pages may repeat or skip rows that are equal in every visible field; order by a unique visible field. Without `order` rows come as the database keeps them, which may be by the key",
                 resource.full_name, field.name
             );
             self.warning(field.line, message);

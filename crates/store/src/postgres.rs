@@ -5,16 +5,16 @@ mod connector;
 mod cost;
 mod cursor;
 mod dsn;
-mod encode;
 mod explain;
 mod lease;
 mod numeric;
 mod page;
 mod pooler;
+mod row_encoder;
 mod rows;
 mod stream;
 mod tls;
-mod wire;
+mod value_encoder;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -2,13 +2,13 @@
 
 pub(crate) mod bulk_load;
 mod cell;
-mod encode;
 mod functions;
 mod ilike;
 mod interrupt;
 mod page;
 mod prepared;
 mod read;
+mod row_encoder;
 mod sample;
 mod session;
 mod stream;
@@ -25,10 +25,10 @@ use crate::Error;
 use crate::schema::{self, Schema};
 use crate::settings::{DatabaseSettings, PoolFigures};
 
-pub(crate) use encode::readable;
 use interrupt::{Interrupt, InterruptOnDrop};
 pub(crate) use page::page;
 pub(crate) use read::analyze;
+pub(crate) use row_encoder::readable;
 pub(crate) use sample::{check_collations, encoding_of, sample_rows};
 use session::Session;
 pub(crate) use stream::stream;

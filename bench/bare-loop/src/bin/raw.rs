@@ -18,7 +18,7 @@ use identity::client::ClientId;
 use identity::keys::{KeyLength, PrivateKey};
 use identity::password::{Password, PasswordHash, verify};
 use identity::timestamp::Timestamp;
-use identity::token::{AccessClaims, Common, End, Expectation, Unverified, sign};
+use identity::token::{AccessClaims, Expectation, ExpiryClock, RegisteredClaims, Unverified, sign};
 use uuid::Uuid;
 
 #[global_allocator]
@@ -73,7 +73,7 @@ fn validations(span: Duration) -> Result<f64, Box<dyn Error>> {
     let client = ClientId::parse(AUDIENCE).map_err(|_| "no client id")?;
     let now = Timestamp::from_unix(1_800_000_000);
     let token = |_| {
-        let common = Common {
+        let common = RegisteredClaims {
             issuer: ISSUER.to_owned(),
             subject: Uuid::new_v4(),
             audiences: vec![AUDIENCE.to_owned(), ISSUER.to_owned()],
@@ -83,7 +83,7 @@ fn validations(span: Duration) -> Result<f64, Box<dyn Error>> {
         sign(&AccessClaims { common, client: client.clone(), family: Uuid::new_v4(), id: Uuid::new_v4(), scope: None }, &key)
     };
     let tokens: Vec<String> = (0..TOKENS).map(token).collect::<Result<_, _>>()?;
-    let expected = Expectation { issuer: ISSUER, audiences: &[AUDIENCE], now, end: End::Issuers };
+    let expected = Expectation { issuer: ISSUER, audiences: &[AUDIENCE], now, end: ExpiryClock::Issuers };
     let mut presented = tokens.iter().cycle();
     Ok(rate(span, || Unverified::read(presented.next()?).ok()?.verify_bearer(key.public(), &expected).ok()))
 }

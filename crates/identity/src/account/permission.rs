@@ -48,13 +48,13 @@ shown_as_text!(Permission);
 
 /// All permissions that the hub knows: its own, those of its manifest, and those of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Catalogue(BTreeSet<Permission>);
+pub struct KnownPermissions(BTreeSet<Permission>);
 
-impl Catalogue {
+impl KnownPermissions {
     /// The hub's own permissions and these.
     pub fn new(others: impl IntoIterator<Item = Permission>) -> Self {
         let own = BUILT_IN.iter().flat_map(|(resource, actions)| actions.iter().map(move |action| format!("{resource}.{action}")));
-        Catalogue(own.chain([EXPLAIN.to_owned()]).map(Permission).chain(others).collect())
+        KnownPermissions(own.chain([EXPLAIN.to_owned()]).map(Permission).chain(others).collect())
     }
 
     pub fn permissions(&self) -> &BTreeSet<Permission> {

@@ -1,11 +1,12 @@
-//! Rights (`dPermissions`): computed from roles, read by satellites, and the limits of granting them to others.
+//! The rights of an account: the permissions that its roles give it (`dPermissions`, d for derived). Satellites read them. This module also
+//! decides which rights an account may give to others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::account::permission::{Catalogue, Permission};
+use crate::account::permission::{KnownPermissions, Permission};
 
 /// The role with every permission, also those that only a satellite knows. Its id is fixed, so that a satellite recognises it.
 pub const ADMINISTRATOR: Uuid = Uuid::from_u128(0x0000_0000_0000_4000_8000_0000_0000_0001);
@@ -56,7 +57,7 @@ impl Rights {
     }
 
     /// The rights from these roles. The administrator's are listed from the catalogue, for readers that only look into `all`.
-    pub fn of<'a>(roles: impl IntoIterator<Item = &'a Role>, catalogue: &Catalogue) -> Self {
+    pub fn of<'a>(roles: impl IntoIterator<Item = &'a Role>, catalogue: &KnownPermissions) -> Self {
         let mut rights = Rights::none();
         for role in roles {
             let held = match role.holding() {

@@ -1,4 +1,4 @@
-//! The fields that an update of a record changed, with their values if these are harmless.
+//! The fields that an update of a record changed, with their values unless these are secret or personal.
 
 use std::collections::BTreeMap;
 

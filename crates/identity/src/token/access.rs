@@ -5,12 +5,12 @@ use uuid::Uuid;
 use crate::client::ClientId;
 use crate::json::{self, Object};
 use crate::timestamp::Timestamp;
-use crate::token::{Claims, Common, account, uuid};
+use crate::token::{Claims, RegisteredClaims, account, uuid};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessClaims {
     /// The common claims; `aud` is the client and the issuer.
-    pub common: Common,
+    pub common: RegisteredClaims,
     pub client: ClientId,
     /// `sid`: the token family. A hub refuses the tokens of a revoked family.
     pub family: Uuid,
@@ -43,7 +43,7 @@ impl Claims for AccessClaims {
         members
     }
 
-    fn read(common: Common, members: &Object) -> Option<Self> {
+    fn read(common: RegisteredClaims, members: &Object) -> Option<Self> {
         account(members)?;
         let scope = match members.get("scope") {
             None => None,

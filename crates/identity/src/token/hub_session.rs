@@ -3,12 +3,12 @@
 use uuid::Uuid;
 
 use crate::json::Object;
-use crate::token::{Claims, Common, uuid};
+use crate::token::{Claims, RegisteredClaims, uuid};
 
 /// The claims of the cookie. Whether the session is live, its row says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubSessionClaims {
-    pub common: Common,
+    pub common: RegisteredClaims,
     /// `sid`: the session.
     pub session: Uuid,
 }
@@ -29,7 +29,7 @@ impl Claims for HubSessionClaims {
         members
     }
 
-    fn read(common: Common, members: &Object) -> Option<Self> {
+    fn read(common: RegisteredClaims, members: &Object) -> Option<Self> {
         Some(HubSessionClaims { session: uuid(members, "sid")?, common })
     }
 }

@@ -7,12 +7,12 @@ use crate::json::{self, Object};
 use crate::keys::PublicKey;
 use crate::secret_token;
 use crate::timestamp::Timestamp;
-use crate::token::{Claims, Common, End, Expectation, TokenFault, Unverified, Use, Verified, timestamp, uuid};
+use crate::token::{Claims, Expectation, ExpiryClock, RegisteredClaims, TokenFault, TokenUse, Unverified, Verified, timestamp, uuid};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdClaims {
     /// The common claims; `aud` is the client.
-    pub common: Common,
+    pub common: RegisteredClaims,
     /// `auth_time`: when the account signed in.
     pub authenticated_at: Timestamp,
     pub nonce: Option<String>,
@@ -30,7 +30,7 @@ impl IdClaims {
 
     /// Reads an `id_token_hint` of any client of this issuer. It checks everything except the audience and the expiry.
     pub fn read_hint(hint: &Unverified<'_>, key: &PublicKey, issuer: &str, now: Timestamp) -> Result<Verified<Self>, TokenFault> {
-        hint.judge(key, &Expectation { issuer, audiences: &[], now, end: End::Own }, Use::Hint)
+        hint.judge(key, &Expectation { issuer, audiences: &[], now, end: ExpiryClock::Own }, TokenUse::Hint)
     }
 }
 
@@ -51,7 +51,7 @@ impl Claims for IdClaims {
         members
     }
 
-    fn read(common: Common, members: &Object) -> Option<Self> {
+    fn read(common: RegisteredClaims, members: &Object) -> Option<Self> {
         let session = if members.contains_key("sid") { Some(uuid(members, "sid")?) } else { None };
         Some(IdClaims {
             authenticated_at: timestamp(members, "auth_time")?,

@@ -1,5 +1,5 @@
 //! Account changes as security event tokens (RFC 8417, CAEP): a hub streams them to satellites when an account, a token family or a client
-//! changes. They never expire and grant nothing; no other kind of token passes as one, nor one as any other.
+//! changes. They never expire and grant nothing. Their `typ` keeps them apart from every other kind of token.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

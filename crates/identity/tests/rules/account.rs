@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use identity::account::rights::{RightsFault, keep_an_administrator, may_change_role};
 use identity::account::{
-    ADMINISTRATOR, Account, AccountKind, Catalogue, NameFault, Names, Permission, Rights, Role, RolePermissions, login_name,
+    ADMINISTRATOR, Account, AccountKind, KnownPermissions, NameFault, Names, Permission, Rights, Role, RolePermissions, login_name,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -18,8 +18,8 @@ fn listed(names: &[&str]) -> BTreeSet<Permission> {
     names.iter().map(|name| Permission::parse(name).unwrap()).collect()
 }
 
-fn catalogue() -> Catalogue {
-    Catalogue::new(listed(&["shop.customer.get", "shop.order.get"]))
+fn catalogue() -> KnownPermissions {
+    KnownPermissions::new(listed(&["shop.customer.get", "shop.order.get"]))
 }
 
 fn rights(names: &[&str]) -> Rights {

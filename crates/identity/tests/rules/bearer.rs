@@ -1,12 +1,12 @@
 //! Access tokens as a satellite reads them.
 
-use identity::token::{BearerClaims, End, Expectation, TokenFault, Unverified};
+use identity::token::{BearerClaims, Expectation, ExpiryClock, TokenFault, Unverified};
 use serde_json::{Value, json};
 
 use crate::support::*;
 use crate::token::changed;
 
-const SHOP: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW, end: End::Issuers };
+const SHOP: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW, end: ExpiryClock::Issuers };
 
 fn read(payload: Value) -> Result<BearerClaims, TokenFault> {
     let token = changed(json!({}), payload);

@@ -2,13 +2,15 @@
 
 use identity::client::ClientId;
 use identity::token::security_event::{ChangeKind, MAX_AGE_SECONDS, Subject};
-use identity::token::{self, AccessClaims, AccountChange, Common, End, Expectation, HubSessionClaims, IdClaims, TokenFault, Unverified};
+use identity::token::{
+    self, AccessClaims, AccountChange, Expectation, ExpiryClock, HubSessionClaims, IdClaims, RegisteredClaims, TokenFault, Unverified,
+};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::*;
 
-const SATELLITE: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW, end: End::Issuers };
+const SATELLITE: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW, end: ExpiryClock::Issuers };
 
 fn event(happening: ChangeKind, subject: Subject) -> AccountChange {
     AccountChange { sequence: 42, happening, subject, at: seconds(-3) }
@@ -101,7 +103,7 @@ fn a_change_is_told_in_the_words_of_caep_and_comes_back_as_it_was() {
 #[test]
 fn a_security_event_is_no_bearer_token_and_no_token_is_a_security_event() {
     let own = HubSessionClaims::audience(ISSUER);
-    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW, end: End::Own };
+    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW, end: ExpiryClock::Own };
     let token = signed(&event(ChangeKind::SessionRevoked, Subject::Account(ACCOUNT)));
     let unverified = Unverified::read(&token).unwrap();
     assert_eq!(unverified.verify::<AccessClaims>(KEY.public(), &everything).unwrap_err(), TokenFault::Kind);
@@ -115,7 +117,7 @@ fn a_security_event_is_no_bearer_token_and_no_token_is_a_security_event() {
     assert_eq!(read_as_access.unwrap_err(), TokenFault::Claims);
 
     let access = AccessClaims {
-        common: Common {
+        common: RegisteredClaims {
             issuer: ISSUER.to_owned(),
             subject: ACCOUNT,
             audiences: vec!["shop".to_owned(), ISSUER.to_owned()],

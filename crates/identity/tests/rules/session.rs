@@ -9,13 +9,13 @@ use identity::revocation::{ClientRevocation, Reach, Revocation, RevocationScope,
 use identity::secret_token::LinkToken;
 use identity::session::{LiveSession, Session, may_begin_by_token};
 use identity::timestamp::Timestamp;
-use identity::token::{self, AccessClaims, Common, End, Expectation, Unverified, Verified};
+use identity::token::{self, AccessClaims, Expectation, ExpiryClock, RegisteredClaims, Unverified, Verified};
 use uuid::Uuid;
 
 use crate::support::*;
 
 fn token(issued_at: Timestamp, now: Timestamp) -> Verified<AccessClaims> {
-    let common = Common {
+    let common = RegisteredClaims {
         issuer: ISSUER.to_owned(),
         subject: ACCOUNT,
         audiences: vec!["shop".to_owned(), ISSUER.to_owned()],
@@ -24,7 +24,7 @@ fn token(issued_at: Timestamp, now: Timestamp) -> Verified<AccessClaims> {
     };
     let claims = AccessClaims { common, client: ClientId::parse("shop").unwrap(), family: FAMILY, id: Uuid::from_u128(9), scope: None };
     let text = token::sign(&claims, &KEY).unwrap();
-    let expected = Expectation { issuer: ISSUER, audiences: &[ISSUER], now, end: End::Own };
+    let expected = Expectation { issuer: ISSUER, audiences: &[ISSUER], now, end: ExpiryClock::Own };
     Unverified::read(&text).unwrap().verify(KEY.public(), &expected).unwrap()
 }
 

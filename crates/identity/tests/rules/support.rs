@@ -17,7 +17,7 @@ use identity::pkce::Verifier;
 use identity::secret_token::{ClientSecret, Code, RefreshToken};
 use identity::session::{LiveSession, Session};
 use identity::timestamp::Timestamp;
-use identity::token::{self, End, Expectation, HubSessionClaims, Unverified, Verified};
+use identity::token::{self, Expectation, ExpiryClock, HubSessionClaims, Unverified, Verified};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
 use uuid::Uuid;
@@ -85,7 +85,7 @@ pub(crate) fn session_begun(at: Timestamp) -> LiveSession {
 pub(crate) fn cookie(session: &Session) -> Verified<HubSessionClaims> {
     let token = token::sign(&session.claims(ISSUER), &KEY).expect("a token");
     let audience = HubSessionClaims::audience(ISSUER);
-    let expected = Expectation { issuer: ISSUER, audiences: &[&audience], now: session.authenticated_at, end: End::Own };
+    let expected = Expectation { issuer: ISSUER, audiences: &[&audience], now: session.authenticated_at, end: ExpiryClock::Own };
     Unverified::read(&token).expect("a token").verify(KEY.public(), &expected).expect("a good one")
 }
 

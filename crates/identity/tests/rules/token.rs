@@ -4,16 +4,18 @@ use identity::client::ClientId;
 use identity::keys::PrivateKey;
 use identity::session::Session;
 use identity::token::jws::MAX_TOKEN_BYTES;
-use identity::token::{self, AccessClaims, Common, End, Expectation, HubSessionClaims, IdClaims, TokenFault, Unverified, Verified};
+use identity::token::{
+    self, AccessClaims, Expectation, ExpiryClock, HubSessionClaims, IdClaims, RegisteredClaims, TokenFault, Unverified, Verified,
+};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::*;
 
-const HUB: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &[ISSUER], now: NOW, end: End::Own };
+const HUB: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &[ISSUER], now: NOW, end: ExpiryClock::Own };
 
-fn common() -> Common {
-    Common {
+fn common() -> RegisteredClaims {
+    RegisteredClaims {
         issuer: ISSUER.to_owned(),
         subject: ACCOUNT,
         audiences: vec!["shop".to_owned(), ISSUER.to_owned()],
@@ -141,7 +143,7 @@ fn no_kind_of_token_passes_as_another() {
     let id = token::sign(&id, &KEY).unwrap();
     let access = token::sign(&access(), &KEY).unwrap();
     let own = HubSessionClaims::audience(ISSUER);
-    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW, end: End::Own };
+    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW, end: ExpiryClock::Own };
     let read = |token: &str| {
         let token = Unverified::read(token).unwrap();
         [
@@ -212,7 +214,7 @@ fn times_are_seconds_of_a_sane_range() {
 #[test]
 fn thirty_seconds_of_skew_are_allowed_and_no_more() {
     let token = token::sign(&access(), &KEY).unwrap();
-    let at = |later: i64| verify(&token, &Expectation { now: seconds(later), end: End::Issuers, ..HUB }).map(|_| ());
+    let at = |later: i64| verify(&token, &Expectation { now: seconds(later), end: ExpiryClock::Issuers, ..HUB }).map(|_| ());
     assert_eq!(at(-30), Ok(()));
     assert_eq!(at(-31), Err(TokenFault::NotYet));
     assert_eq!(at(3_629), Ok(()));

@@ -256,7 +256,10 @@ impl Resolver {
             if left.kind.family() != right.kind.family() {
                 let (one, another) =
                     (format!("`{}` ({})", left.name, left.kind.name()), format!("`{}` ({})", right.name, right.kind.name()));
-                self.fault(*line, format!("relation `{name}`: the types of {one} and {another} cannot be joined"));
+                self.fault(
+                    *line,
+                    format!("relation `{name}`: {one} and {another} have different types; `on` needs fields of the same type"),
+                );
             }
             pairs.push(pair);
         }

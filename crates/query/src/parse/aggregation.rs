@@ -3,7 +3,7 @@
 use crate::error::{Code, shorten};
 use crate::json::Json;
 use crate::messages::quoted_list;
-use crate::pointer::At;
+use crate::pointer::Location;
 use crate::statement::{AggregateField, Aggregation, Function, MeasureAlias};
 
 use super::{Parser, found};
@@ -12,7 +12,7 @@ const BLOCK_KEYS: [&str; 2] = ["fields", "groupBy"];
 const FIELD_KEYS: [&str; 3] = ["fn", "field", "as"];
 
 impl Parser {
-    pub(super) fn aggregation(&mut self, at: At, value: Json) -> Option<Aggregation> {
+    pub(super) fn aggregation(&mut self, at: Location, value: Json) -> Option<Aggregation> {
         let entries = self.object(at, value, "`aggregation`", &BLOCK_KEYS)?;
         let mut fields = None;
         let mut group_by = Vec::new();
@@ -32,7 +32,7 @@ impl Parser {
         Some(Aggregation { at, fields: fields.unwrap_or_default(), group_by })
     }
 
-    fn aggregate_fields(&mut self, at: At, value: Json) -> Vec<AggregateField> {
+    fn aggregate_fields(&mut self, at: Location, value: Json) -> Vec<AggregateField> {
         let items = self.entries_of(at, value, "fields", "an array");
         if items.as_ref().is_some_and(Vec::is_empty) {
             self.fault(Code::Empty, at, "`fields` needs at least one entry");
@@ -45,7 +45,7 @@ impl Parser {
         fields
     }
 
-    fn group_by(&mut self, at: At, value: Json) -> Vec<(Box<str>, At)> {
+    fn group_by(&mut self, at: Location, value: Json) -> Vec<(Box<str>, Location)> {
         let items = self.entries_of(at, value, "groupBy", "an array").unwrap_or_default();
         let mut names = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
@@ -55,7 +55,7 @@ impl Parser {
         names
     }
 
-    fn aggregate_field(&mut self, at: At, item: Json) -> Option<AggregateField> {
+    fn aggregate_field(&mut self, at: Location, item: Json) -> Option<AggregateField> {
         let entries = self.object(at, item, "an entry of `fields`", &FIELD_KEYS)?;
         // The outer `None` is an absent key, the inner one a value that was reported.
         let (mut function, mut field, mut alias) = (None, None, MeasureAlias::Default);
@@ -80,7 +80,7 @@ impl Parser {
         Some(AggregateField { at, function: function.flatten(), field, field_at, alias })
     }
 
-    fn function(&mut self, at: At, value: &Json) -> Option<Function> {
+    fn function(&mut self, at: Location, value: &Json) -> Option<Function> {
         let function = match value {
             Json::Text(word) => Function::from_word(word),
             _ => None,
@@ -91,7 +91,7 @@ impl Parser {
         function
     }
 
-    fn alias(&mut self, at: At, value: Json) -> Option<Box<str>> {
+    fn alias(&mut self, at: Location, value: Json) -> Option<Box<str>> {
         let Json::Text(alias) = value else {
             self.fault(Code::WrongShape, at, format!("`as` must be a string; found {}", value.noun()));
             return None;

@@ -2,14 +2,14 @@
 
 use crate::error::Code;
 use crate::json::Json;
-use crate::pointer::At;
+use crate::pointer::Location;
 use crate::statement::{Clause, Entry, Inside};
 
 use super::{MAX_PARSED_ENTRIES, Parser, too_many_nodes};
 
 impl Parser {
     /// The clause of a `where` key, or a fault.
-    pub(super) fn filter(&mut self, at: At, value: Json) -> Option<Clause> {
+    pub(super) fn filter(&mut self, at: Location, value: Json) -> Option<Clause> {
         match value {
             Json::Object(entries) => Some(self.clause(at, entries)),
             other => {
@@ -19,7 +19,7 @@ impl Parser {
         }
     }
 
-    fn clause(&mut self, at: At, entries: Vec<(String, Json)>) -> Clause {
+    fn clause(&mut self, at: Location, entries: Vec<(String, Json)>) -> Clause {
         let mut parsed = Vec::new();
         for (key, value) in entries {
             if !self.count_entry(at) {
@@ -46,14 +46,14 @@ impl Parser {
     }
 
     /// The clause of a connector, or an entry that the plan reports.
-    fn inner(&mut self, at: At, value: Json, word: &'static str) -> Result<Clause, Entry> {
+    fn inner(&mut self, at: Location, value: Json, word: &'static str) -> Result<Clause, Entry> {
         match value {
             Json::Object(entries) => Ok(self.clause(at, entries)),
             other => Err(Entry::Malformed { word, at, code: Code::WrongShape, message: not_a_clause(&other) }),
         }
     }
 
-    fn clauses(&mut self, at: At, value: Json, word: &'static str) -> Result<Vec<Clause>, Entry> {
+    fn clauses(&mut self, at: Location, value: Json, word: &'static str) -> Result<Vec<Clause>, Entry> {
         let malformed = |code, message| Err(Entry::Malformed { word, at, code, message });
         let Json::Array(items) = value else {
             return malformed(Code::WrongShape, format!("`{word}` takes an array of where clauses; found {}", value.noun()));
@@ -73,7 +73,7 @@ impl Parser {
     }
 
     /// Counts one more entry. False if parsing stops here.
-    fn count_entry(&mut self, at: At) -> bool {
+    fn count_entry(&mut self, at: Location) -> bool {
         self.entries += 1;
         if self.entries == MAX_PARSED_ENTRIES + 1 {
             self.fault(Code::FilterNodes, at, too_many_nodes());
@@ -81,7 +81,7 @@ impl Parser {
         self.entries <= MAX_PARSED_ENTRIES && !self.faults.is_full()
     }
 
-    fn named(&mut self, parent: At, key: String, value: Json) -> Option<Entry> {
+    fn named(&mut self, parent: Location, key: String, value: Json) -> Option<Entry> {
         let at = self.places.key(parent, &key);
         if !self.allowed_name(at, &key) {
             return None;

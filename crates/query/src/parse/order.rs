@@ -2,7 +2,7 @@
 
 use crate::error::Code;
 use crate::json::Json;
-use crate::pointer::At;
+use crate::pointer::Location;
 use crate::statement::{Direction, Order};
 
 use super::{Parser, found};
@@ -10,7 +10,7 @@ use super::{Parser, found};
 const ORDER_KEYS: [&str; 2] = ["field", "dir"];
 
 impl Parser {
-    pub(super) fn order(&mut self, at: At, value: Json) -> Vec<Order> {
+    pub(super) fn order(&mut self, at: Location, value: Json) -> Vec<Order> {
         let items = self.entries_of(at, value, "order", "an array of `{field, dir}`").unwrap_or_default();
         let mut order = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
@@ -23,7 +23,7 @@ impl Parser {
         order
     }
 
-    fn order_entry(&mut self, at: At, item: Json) -> Option<Order> {
+    fn order_entry(&mut self, at: Location, item: Json) -> Option<Order> {
         let entries = self.object(at, item, "an order entry", &ORDER_KEYS)?;
         let mut field = None;
         let mut named = false;
@@ -48,7 +48,7 @@ impl Parser {
         Some(Order { field, at, direction })
     }
 
-    fn direction(&mut self, at: At, value: &Json) -> Direction {
+    fn direction(&mut self, at: Location, value: &Json) -> Direction {
         match value {
             Json::Text(text) if text == "asc" => Direction::Ascending,
             Json::Text(text) if text == "desc" => Direction::Descending,

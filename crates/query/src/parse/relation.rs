@@ -2,7 +2,7 @@
 
 use crate::error::Code;
 use crate::json::Json;
-use crate::pointer::At;
+use crate::pointer::Location;
 use crate::statement::RelationNode;
 
 use super::{MAX_DEPTH, MAX_RELATION_NODES, Parser};
@@ -10,9 +10,12 @@ use super::{MAX_DEPTH, MAX_RELATION_NODES, Parser};
 const NODE_KEYS: [&str; 5] = ["where", "order", "limit", "offset", "relations"];
 
 impl Parser {
-    pub(super) fn relation_map(&mut self, at: At, value: Json, depth: usize) -> Vec<RelationNode> {
+    pub(super) fn relation_map(&mut self, at: Location, value: Json, depth: usize) -> Vec<RelationNode> {
         let Json::Object(entries) = value else {
-            let message = format!("`relations` must be an object from relation name to `true` or a relation node; found {}", value.noun());
+            let message = format!(
+                "`relations` must be an object from relation name to `true` or an object with keys such as `where` and `limit`; found {}",
+                value.noun()
+            );
             self.fault(Code::WrongShape, at, message);
             return Vec::new();
         };
@@ -41,7 +44,7 @@ impl Parser {
         relations
     }
 
-    fn relation(&mut self, name: String, at: At, value: Json, depth: usize) -> RelationNode {
+    fn relation(&mut self, name: String, at: Location, value: Json, depth: usize) -> RelationNode {
         let mut relation = RelationNode {
             name: name.into(),
             at,
@@ -55,7 +58,11 @@ impl Parser {
             Json::Bool(true) => return relation,
             Json::Object(entries) => entries,
             other => {
-                self.fault(Code::WrongShape, at, format!("a relation takes `true` or a relation node; found {}", other.noun()));
+                self.fault(
+                    Code::WrongShape,
+                    at,
+                    format!("a relation takes `true` or an object with keys such as `where` and `limit`; found {}", other.noun()),
+                );
                 return relation;
             }
         };

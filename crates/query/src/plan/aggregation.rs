@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Code, shorten};
 use crate::json;
 use crate::messages::quoted_list;
-use crate::pointer::{At, Layer};
+use crate::pointer::{Layer, Location};
 use crate::statement::{AggregateField, Aggregation, Direction, Function, MeasureAlias, RelationNode};
 
 use super::path::{Following, Path, to_many};
@@ -89,7 +89,7 @@ impl<'c> Planner<'c, '_> {
     fn groups<'n>(
         &mut self,
         table: &Table<'c>,
-        names: &'n [(Box<str>, At)],
+        names: &'n [(Box<str>, Location)],
         keys: &mut Keys,
         joins: &mut Vec<Join<'c>>,
     ) -> Vec<(&'n str, Group<'c>)> {
@@ -145,7 +145,7 @@ impl<'c> Planner<'c, '_> {
     }
 
     /// With an aggregation, `order` names entries of `groupBy`; the others break ties.
-    fn group_order(&mut self, table: &Table<'c>, groups: &[(&str, Group<'c>)], asked: &[(Box<str>, At)]) -> Vec<Sort<'c>> {
+    fn group_order(&mut self, table: &Table<'c>, groups: &[(&str, Group<'c>)], asked: &[(Box<str>, Location)]) -> Vec<Sort<'c>> {
         let order = &self.statement.order;
         let mut sorts = Vec::new();
         let mut used = vec![false; groups.len()];
@@ -176,7 +176,7 @@ impl<'c> Planner<'c, '_> {
 }
 
 /// A path of an aggregation. No policy has one, so the viewer's rights apply.
-fn anywhere(name: &str, at: At) -> Path<'_> {
+fn anywhere(name: &str, at: Location) -> Path<'_> {
     Path { name, at, rights: Rights::Viewer, following: Following::Any }
 }
 

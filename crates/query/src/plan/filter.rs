@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::json::build::compact;
 use crate::messages::did_you_mean;
 use crate::parse::MAX_DEPTH;
-use crate::pointer::{At, Layer};
+use crate::pointer::{Layer, Location};
 use crate::policy::Viewer;
 use crate::statement::{Clause, Entry, Inside, Statement};
 use crate::types::Type;
@@ -72,7 +72,7 @@ impl<'c> Planner<'c, '_> {
     }
 
     /// Counts one more level of nesting. False if that is too deep.
-    fn descend(&mut self, at: At, depth: usize) -> bool {
+    fn descend(&mut self, at: Location, depth: usize) -> bool {
         if depth >= MAX_DEPTH {
             self.fault(Code::Depth, at, format!("`where` nests at most {MAX_DEPTH} connectors and relation names; found {}", depth + 1));
             return false;
@@ -80,7 +80,7 @@ impl<'c> Planner<'c, '_> {
         self.count_node(at)
     }
 
-    fn named(&mut self, subject: Subject<'c>, name: &str, at: At, inside: &Inside, depth: usize) -> Predicate<'c> {
+    fn named(&mut self, subject: Subject<'c>, name: &str, at: Location, inside: &Inside, depth: usize) -> Predicate<'c> {
         if let Some(relation) = self.usable_relation(subject.resource, name, subject.rights) {
             return match inside {
                 Inside::Object(clause) => self.exists(subject, relation, clause, at, depth),
@@ -115,14 +115,14 @@ impl<'c> Planner<'c, '_> {
         if usable { predicate } else { Predicate::Never }
     }
 
-    fn unknown_name(&mut self, resource: &Resource, name: &str, at: At) {
+    fn unknown_name(&mut self, resource: &Resource, name: &str, at: Location) {
         let hint = did_you_mean(name, &[Self::field_names(resource), self.relation_names(resource)].concat());
         let name = shorten(name);
         self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
     }
 
     /// A value without an operator: the message suggests one.
-    fn bare(&mut self, field: &Field, at: At, json: &Json) {
+    fn bare(&mut self, field: &Field, at: Location, json: &Json) {
         let name = &field.name;
         // A message never shows values of a constraint.
         let value = if at.layer == Layer::Constraint { "…".to_owned() } else { shorten(&compact(json)) };
@@ -136,7 +136,7 @@ impl<'c> Planner<'c, '_> {
         self.fault(code, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {meant}}}"));
     }
 
-    fn exists(&mut self, subject: Subject<'c>, relation: &'c Relation, clause: &Clause, at: At, depth: usize) -> Predicate<'c> {
+    fn exists(&mut self, subject: Subject<'c>, relation: &'c Relation, clause: &Clause, at: Location, depth: usize) -> Predicate<'c> {
         if !self.descend(at, depth) {
             return Predicate::Never;
         }

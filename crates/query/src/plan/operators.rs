@@ -1,4 +1,4 @@
-//! The operators of a field: checks the shape, type and value of each, and makes predicates.
+//! Checks the shape, type and value of each operator of a field, and makes predicates. `statement` lists the operators.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use crate::catalog::{Field, FieldId};
 use crate::error::{Code, about, shorten};
 use crate::json::Json;
 use crate::messages::{did_you_mean, quoted_list};
-use crate::pointer::At;
+use crate::pointer::Location;
 use crate::statement::{Clause, Entry, Inside, OPERATORS, Operator};
 use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
@@ -18,7 +18,7 @@ use super::{MAX_VALUES, Planner, Rights};
 /// Where an operator is, and how its value is read.
 #[derive(Clone, Copy)]
 struct OperatorContext {
-    at: At,
+    at: Location,
     rights: Rights,
     origin: Origin,
 }
@@ -73,13 +73,13 @@ impl<'c> Planner<'c, '_> {
         Predicate::all(all)
     }
 
-    fn unknown_operator(&mut self, field: &Field, name: &str, at: At) {
+    fn unknown_operator(&mut self, field: &Field, name: &str, at: Location) {
         let hint = did_you_mean(name, &OPERATORS.map(|(name, _)| name));
         let accepted = quoted_list(&field.kind.operators());
         self.fault(Code::UnknownOperator, at, format!("unknown operator `{}`{hint}; `{}` takes {accepted}", shorten(name), field.name));
     }
 
-    fn wrong_shape<T>(&mut self, operator: Operator, at: At, found: &str) -> Option<T> {
+    fn wrong_shape<T>(&mut self, operator: Operator, at: Location, found: &str) -> Option<T> {
         let accepted = match operator {
             Operator::In | Operator::NotIn => "an array of scalars",
             Operator::Between => "an array of two scalars, [min, max]",

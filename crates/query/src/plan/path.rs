@@ -2,7 +2,7 @@
 
 use crate::catalog::{Link, Relation};
 use crate::error::{Code, shorten};
-use crate::pointer::{At, Layer};
+use crate::pointer::{Layer, Location};
 
 use super::predicate::Column;
 use super::{Join, Planner, Rights, Stage, Table};
@@ -23,7 +23,7 @@ pub(super) enum Following {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<'n> {
     pub(super) name: &'n str,
-    pub(super) at: At,
+    pub(super) at: Location,
     pub(super) rights: Rights,
     pub(super) following: Following,
 }
@@ -78,7 +78,14 @@ impl<'c> Planner<'c, '_> {
     }
 
     /// The join of a relation; all paths along it share one.
-    fn join(&mut self, table: &Table<'c>, relation: &'c Relation, at: At, rights: Rights, joins: &mut Vec<Join<'c>>) -> Option<usize> {
+    fn join(
+        &mut self,
+        table: &Table<'c>,
+        relation: &'c Relation,
+        at: Location,
+        rights: Rights,
+        joins: &mut Vec<Join<'c>>,
+    ) -> Option<usize> {
         if let Some(index) = joins.iter().position(|join| std::ptr::eq(join.relation, relation)) {
             return Some(index);
         }

@@ -12,7 +12,7 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 use super::tree::{Logic, Operand, PivotColumn};
-use super::{Kind, Many, Writer};
+use super::{Arity, Kind, Writer};
 
 use shared::enum_values;
 
@@ -24,14 +24,14 @@ pub enum Dialect {
     Sqlite,
 }
 
-pub(super) fn placeholder(writer: &mut Writer, number: usize, kind: Kind, many: Many) {
+pub(super) fn placeholder(writer: &mut Writer, number: usize, kind: Kind, arity: Arity) {
     match writer.dialect {
         Dialect::Postgres => {
             writer.raw("$");
             writer.number(number);
             writer.raw("::");
             writer.raw(kind.as_str());
-            if many == Many::List {
+            if arity == Arity::List {
                 writer.raw("[]");
             }
         }

@@ -10,7 +10,7 @@ use identity::password_link::{LinkPurpose, LinkRecord};
 use identity::revocation::Revocation;
 use identity::secret_token::LinkToken;
 use serde_json::{Map, Value, json};
-use store::hub_records::rights::{self, Concerned};
+use store::hub_records::rights::{self, AffectedAccounts};
 use store::hub_records::roles::RoleRecord;
 use store::hub_records::tenants::Tenant;
 use store::hub_records::{accounts, password_links, revocation, roles, sessions, tenants};
@@ -83,7 +83,7 @@ impl Administration<'_> {
         let roles = tx.grantable_roles(new.roles.as_deref().unwrap_or_default()).await?;
         accounts::set_roles(&mut tx.records, account.id, &roles).await?;
         self.set_tenants(&mut tx, &account, new.tenants.as_deref().unwrap_or_default()).await?;
-        rights::recompute(&mut tx.records, Concerned::Accounts(&[account.id])).await?;
+        rights::recompute(&mut tx.records, AffectedAccounts::Accounts(&[account.id])).await?;
         let created = accounts::by_id(&mut tx.records, account.id).await?.unwrap_or(account);
         self.finish(tx, ChangedRecord::Account(created.id), RecordChange::Created).await?;
         Ok(created)
@@ -105,7 +105,7 @@ impl Administration<'_> {
         if let Some(tenants) = &change.tenants {
             self.set_tenants(&mut tx, &account, tenants).await?;
         }
-        rights::recompute(&mut tx.records, Concerned::Accounts(&[id])).await?;
+        rights::recompute(&mut tx.records, AffectedAccounts::Accounts(&[id])).await?;
         keep_an_administrator(before, accounts::active_administrators(&mut tx.records).await?)?;
         if !account.is_active {
             self.end(&mut tx, &Revocation::AccountClosed(id)).await?;
@@ -121,7 +121,7 @@ impl Administration<'_> {
         tx.changeable_account(id).await?;
         let before = accounts::active_administrators(&mut tx.records).await?;
         accounts::remove(&mut tx.records, id, self.occasion.now).await?;
-        rights::recompute(&mut tx.records, Concerned::Accounts(&[id])).await?;
+        rights::recompute(&mut tx.records, AffectedAccounts::Accounts(&[id])).await?;
         keep_an_administrator(before, accounts::active_administrators(&mut tx.records).await?)?;
         self.end(&mut tx, &Revocation::AccountClosed(id)).await?;
         self.finish(tx, ChangedRecord::Account(id), RecordChange::Removed).await

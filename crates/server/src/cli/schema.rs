@@ -7,8 +7,8 @@ use query::json::Json;
 use query::json::build::{compact, pretty};
 use query::object;
 
+use crate::admin_operations::describe;
 use crate::config::Config;
-use crate::operations::describe;
 use crate::{boot, graphql, openapi};
 
 use super::CommandError;

@@ -3,7 +3,7 @@
 use query::json::Json;
 use store::Answer;
 
-use crate::operations::{OperationInput, OperationRequest};
+use crate::admin_operations::{OperationInput, OperationRequest};
 use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
 
 use super::answer::rows_answer;

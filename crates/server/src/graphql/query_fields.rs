@@ -59,7 +59,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
     let key = match query_field {
         QueryField::FindById => {
             if !entrance.can_find_by_id() {
-                return Err(Problem::NotFound("this resource has no key to find a row by"));
+                return Err(Problem::NotFound("this resource has no visible key; use `find` with a `where`"));
             }
             Some(key(field, variables, entrance.resource().key.len())?)
         }

@@ -10,8 +10,8 @@ use query::catalog::{Catalog, Resource, ResourceId};
 use query::describe::{is_findable, upper_first};
 use query::manifest::{ManifestError, ManifestFault};
 
+use crate::admin_operations::Operation;
 use crate::hub::ACCOUNT;
-use crate::operations::Operation;
 
 use fields::{describe, object_field, relation_description};
 

@@ -20,6 +20,6 @@ pub(crate) fn read(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
 pub(crate) fn refused(fault: TokenFault) -> Problem {
     Problem::InvalidToken(match fault {
         TokenFault::Expired => "the access token has expired",
-        _ => "the access token is not good here",
+        _ => "the access token is not valid for this server; sign in again",
     })
 }

@@ -9,7 +9,7 @@ use query::json::build::texts;
 use query::object;
 
 use super::parts::{OWN_TAG, WITH_TOKEN, json, member, success, token_optional};
-use super::{endpoints, operations, problems, resources};
+use super::{administration, endpoints, problems, resources};
 
 pub(super) fn tags(catalog: &Catalog) -> Json {
     let mut contexts: Vec<&str> = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined]) 
     let mut paths = server_paths(strategy, &mut claims);
     paths.extend(endpoints::auth_paths(strategy, &mut claims));
     paths.extend(resources::paths(catalog, strategy, defined, &mut claims));
-    paths.extend(operations::paths(catalog, &mut claims));
+    paths.extend(administration::paths(catalog, &mut claims));
     if strategy == Strategy::LocalProvider {
         paths.extend(endpoints::oauth_paths(&mut claims));
     }

@@ -8,7 +8,7 @@ use query::json::Json;
 use query::json::build::texts;
 use query::object;
 
-use crate::operations::InputCode;
+use crate::admin_operations::InputCode;
 use crate::problem::{self, ProblemKind};
 
 pub(super) fn schema(strategy: Strategy) -> Json {

@@ -21,14 +21,14 @@ pub(crate) enum OauthError {
     /// Holds the methods that the path takes.
     #[error("this path takes {0}")]
     Method(&'static str),
-    #[error("the body is application/x-www-form-urlencoded or application/json")]
+    #[error("the body must be application/x-www-form-urlencoded or application/json")]
     MediaType,
-    #[error("the body is application/json")]
+    #[error("the body must be application/json")]
     NotJson,
-    #[error("a body has at most 64 KiB")]
+    #[error("the body is larger than 64 KiB")]
     TooLarge,
     #[error("the body did not arrive whole and in time")]
-    Body,
+    BodyIncomplete,
     /// Holds our own origin.
     #[error("the request was made by a page of another origin")]
     CrossOrigin(String),
@@ -37,16 +37,16 @@ pub(crate) enum OauthError {
     Throttled(i64),
     /// Holds the seconds to wait.
     #[error("too many logins from this client address; try again later")]
-    Crowded(i64),
+    TooManyLogins(i64),
     /// Too many passwords are being hashed.
     #[error("too many sign-ins at once; try again shortly")]
     Busy,
     #[error("too many streams of changes are open; close one, or try again later")]
     Streams,
     #[error("the hub is unavailable; try again shortly")]
-    HubAway,
+    HubUnavailable,
     #[error("the answer of the hub cannot be read")]
-    HubOdd,
+    HubResponseInvalid,
     #[error("the hub does not accept the client id and secret of this satellite")]
     HubRefuses,
     #[error("{}", if *.0 == StateError::Full { "too many logins are under way; try again shortly" } else { "the login store is unavailable; try again shortly" })]
@@ -79,7 +79,7 @@ impl From<Problem> for OauthError {
             Problem::TooLarge => OauthError::TooLarge,
             Problem::Store(error) => OauthError::Store(error),
             Problem::Overloaded(_) => OauthError::Busy,
-            Problem::SlowBody | Problem::BrokenBody => OauthError::Body,
+            Problem::SlowBody | Problem::BrokenBody => OauthError::BodyIncomplete,
             _ => OauthError::Internal("a request could not be read"),
         }
     }
@@ -91,19 +91,19 @@ impl OauthError {
         let code = match self {
             OauthError::Rule(error) => error.code(),
             OauthError::HubRefuses => ErrorCode::InvalidClient,
-            OauthError::HubOdd | OauthError::Internal(_) => ErrorCode::ServerError,
+            OauthError::HubResponseInvalid | OauthError::Internal(_) => ErrorCode::ServerError,
             OauthError::Store(error) if !is_outage(error) => ErrorCode::ServerError,
             OauthError::Method(_)
             | OauthError::MediaType
             | OauthError::NotJson
             | OauthError::TooLarge
-            | OauthError::Body
+            | OauthError::BodyIncomplete
             | OauthError::CrossOrigin(_) => ErrorCode::InvalidRequest,
             OauthError::Throttled(_)
-            | OauthError::Crowded(_)
+            | OauthError::TooManyLogins(_)
             | OauthError::Busy
             | OauthError::Streams
-            | OauthError::HubAway
+            | OauthError::HubUnavailable
             | OauthError::ReplicaState(_)
             | OauthError::Store(_) => ErrorCode::TemporarilyUnavailable,
         };
@@ -130,12 +130,14 @@ impl OauthError {
             OauthError::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             OauthError::MediaType | OauthError::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             OauthError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            OauthError::Body => StatusCode::BAD_REQUEST,
+            OauthError::BodyIncomplete => StatusCode::BAD_REQUEST,
             OauthError::CrossOrigin(_) => StatusCode::FORBIDDEN,
-            OauthError::Throttled(_) | OauthError::Crowded(_) => StatusCode::TOO_MANY_REQUESTS,
-            OauthError::HubOdd => StatusCode::BAD_GATEWAY,
+            OauthError::Throttled(_) | OauthError::TooManyLogins(_) => StatusCode::TOO_MANY_REQUESTS,
+            OauthError::HubResponseInvalid => StatusCode::BAD_GATEWAY,
             OauthError::HubRefuses => StatusCode::UNAUTHORIZED,
-            OauthError::HubAway | OauthError::ReplicaState(_) | OauthError::Busy | OauthError::Streams => StatusCode::SERVICE_UNAVAILABLE,
+            OauthError::HubUnavailable | OauthError::ReplicaState(_) | OauthError::Busy | OauthError::Streams => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             OauthError::Store(error) if is_outage(error) => StatusCode::SERVICE_UNAVAILABLE,
             OauthError::Store(_) | OauthError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -173,7 +175,7 @@ impl OauthError {
             }
             OauthError::Rule(error) if error.code() == ErrorCode::InvalidToken => Some((WWW_AUTHENTICATE, super::INVALID_TOKEN)),
             OauthError::Method(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
-            OauthError::Throttled(seconds) | OauthError::Crowded(seconds) => Some((RETRY_AFTER, HeaderValue::from(*seconds))),
+            OauthError::Throttled(seconds) | OauthError::TooManyLogins(seconds) => Some((RETRY_AFTER, HeaderValue::from(*seconds))),
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         };

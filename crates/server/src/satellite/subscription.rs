@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use identity::client::ClientId;
 use identity::form;
 use identity::token::security_event::{AccountChange, MAX_AUDIENCES, Subject};
-use identity::token::{End, Expectation, Unverified};
+use identity::token::{Expectation, ExpiryClock, Unverified};
 use store::replica_state::Invalidation;
 use tokio::time::Instant;
 
@@ -67,7 +67,10 @@ impl Subscription {
         match (self.state, state) {
             (before, after) if before == after => tracing::debug!(reason, "the change feed of the hub is still unavailable"),
             (_, FeedState::Lost) => {
-                tracing::warn!(reason, "lost the change feed of the hub; using the cache until it expires");
+                tracing::warn!(
+                    reason,
+                    "lost the change feed of the hub; a changed account keeps its cached rights until they expire; trying again"
+                );
             }
             (_, _) => tracing::info!("following the change feed of the hub"),
         }
@@ -138,7 +141,7 @@ impl Subscription {
         let keys = inner.keys.with(unverified.key_id()).await.map_err(|_| not(&"its key is unknown"))?;
         let key = keys.find(unverified.key_id()).ok_or_else(|| not(&"its key is unknown"))?;
         let own = [inner.settings.client.as_str()];
-        let expected = Expectation { issuer: &inner.at.issuer, audiences: &own, now: clock::now(), end: End::Issuers };
+        let expected = Expectation { issuer: &inner.at.issuer, audiences: &own, now: clock::now(), end: ExpiryClock::Issuers };
         Ok(unverified.verify_security_event(key, &expected).map_err(|fault| not(&fault))?.into_claims())
     }
 

@@ -37,7 +37,7 @@ pub(super) async fn tokens(satellite: &Satellite, pairs: &[(&str, &str)]) -> Res
     let mut tokens = Map::new();
     for name in ["access_token", "refresh_token"] {
         let token = fields.remove(name).filter(|value| value.as_str().is_some_and(|text| !text.is_empty()));
-        tokens.insert(name.to_owned(), token.ok_or(OauthError::HubOdd)?);
+        tokens.insert(name.to_owned(), token.ok_or(OauthError::HubResponseInvalid)?);
     }
     tokens.insert("token_type".to_owned(), "Bearer".into());
     for name in ["expires_in", "scope"] {
@@ -72,17 +72,17 @@ async fn send(satellite: &Satellite, path: &str, pairs: &[(&str, &str)]) -> Resu
     let client = credentials(&satellite.0.settings)?;
     let answer = satellite.0.hub_client.send(Lane::Grants, HubRequest::form(path, pairs, client)).await.map_err(|trouble| {
         tracing::warn!(%trouble, path, "could not reach the hub");
-        OauthError::HubAway
+        OauthError::HubUnavailable
     })?;
     match answer.status {
         200 => Ok(answer),
         429 | 500.. => {
             tracing::warn!(status = answer.status, path, "the hub cannot answer now");
-            Err(OauthError::HubAway)
+            Err(OauthError::HubUnavailable)
         }
         status => Err(refusal(&answer).unwrap_or_else(|| {
             tracing::error!(status, path, "cannot read the answer of the hub");
-            OauthError::HubOdd
+            OauthError::HubResponseInvalid
         })),
     }
 }
@@ -101,5 +101,5 @@ fn refusal(answer: &HubResponse) -> Option<OauthError> {
 }
 
 fn object(answer: &HubResponse) -> Result<Map<String, Value>, OauthError> {
-    serde_json::from_slice(&answer.body).map_err(|_| OauthError::HubOdd)
+    serde_json::from_slice(&answer.body).map_err(|_| OauthError::HubResponseInvalid)
 }

@@ -6,7 +6,7 @@ use identity::client::{ClientId, GrantType};
 use identity::keys::KeySet;
 use identity::revocation::Revocation;
 use identity::token::security_event::{ChangeKind, Subject};
-use identity::token::{End, Expectation, Unverified};
+use identity::token::{Expectation, ExpiryClock, Unverified};
 use serde_json::json;
 use store::hub_records::Bind;
 use store::hub_records::account_changes;
@@ -68,7 +68,7 @@ async fn a_change_is_sent_at_once_as_a_token_for_one_client() {
         let (keys, _) = KeySet::read(&keys.body).unwrap();
         let token = Unverified::read(&feed_event.data).unwrap();
         let key = keys.find(token.key_id()).expect("a published key");
-        let expected = Expectation { issuer: ISSUER, audiences: &[CLIENT], now: now(), end: End::Issuers };
+        let expected = Expectation { issuer: ISSUER, audiences: &[CLIENT], now: now(), end: ExpiryClock::Issuers };
         let event = token.verify_security_event(key, &expected).unwrap().into_claims();
         assert_eq!(
             (event.sequence, event.happening, event.subject),

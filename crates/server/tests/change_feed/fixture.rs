@@ -9,7 +9,7 @@ use peristyle::random;
 use serde_json::Value;
 use store::hub_records::Records;
 use store::hub_records::accounts;
-use store::hub_records::rights::{self, Concerned};
+use store::hub_records::rights::{self, AffectedAccounts};
 use uuid::Uuid;
 
 use crate::pair::{self, NOTES};
@@ -131,7 +131,7 @@ pub(crate) async fn remove_roles(records: &Records, account: Uuid) {
     let mut transaction = records.begin().await.unwrap();
     rights::lock(&mut transaction).await.unwrap();
     accounts::set_roles(&mut transaction, account, &[]).await.unwrap();
-    rights::recompute(&mut transaction, Concerned::Accounts(&[account])).await.unwrap();
+    rights::recompute(&mut transaction, AffectedAccounts::Accounts(&[account])).await.unwrap();
     transaction.commit().await.unwrap();
 }
 

@@ -142,9 +142,9 @@ fn what_only_the_maker_of_a_sqlite_file_can_read_is_told() {
     folder.write("peristyle.toml", &format!("{words}{failing}"));
     let printed = folder.run(&["check"], &[]).good();
     for line in [
-        "peristyle.toml:1: `a.word`: SQLite cannot read it in every way, and statements that need to will fail: no such collation sequence: LOCALIZED",
+        "peristyle.toml:1: `a.word`: SQLite lacks a function or collation that this table uses, so some statements will fail: no such collation sequence: LOCALIZED",
         "peristyle.toml:3: the file stores strings as UTF-16le and compares their bytes, not their code points",
-        "peristyle.toml:4: `a.failing`: SQLite cannot read it in every way, and statements that need to will fail: integer overflow",
+        "peristyle.toml:4: `a.failing`: SQLite lacks a function or collation that this table uses, so some statements will fail: integer overflow",
     ] {
         assert!(printed.contains(line), "no line {line:?} in\n{printed}");
     }

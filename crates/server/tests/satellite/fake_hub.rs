@@ -12,7 +12,7 @@ use identity::client::ClientId;
 use identity::keys::{KeyLength, KeySet, PrivateKey};
 use identity::timestamp::Timestamp;
 use identity::token::access::AccessClaims;
-use identity::token::{Common, sign};
+use identity::token::{RegisteredClaims, sign};
 use peristyle::random;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -118,7 +118,7 @@ impl FakeHub {
     pub fn claims(&self) -> AccessClaims {
         let now = now();
         AccessClaims {
-            common: Common {
+            common: RegisteredClaims {
                 issuer: ISSUER.to_owned(),
                 subject: self.account,
                 audiences: vec![CLIENT.to_owned(), ISSUER.to_owned()],

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use identity::keys::KeySet;
 use identity::timestamp::Timestamp;
-use identity::token::{AccessClaims, Claims, Common, sign};
+use identity::token::{AccessClaims, Claims, RegisteredClaims, sign};
 use serde_json::{Value, json};
 
 use crate::fake_hub::{FakeAnswer, FakeHub, GRAPHQL, KEYS, TOKEN, account_answer, other_key};
@@ -241,7 +241,7 @@ impl Claims for RawClaims {
         self.0.as_object().cloned().unwrap_or_default()
     }
 
-    fn read(_: Common, _: &serde_json::Map<String, Value>) -> Option<Self> {
+    fn read(_: RegisteredClaims, _: &serde_json::Map<String, Value>) -> Option<Self> {
         None
     }
 }

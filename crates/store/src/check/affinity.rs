@@ -38,7 +38,7 @@ pub(super) fn contradiction(field: &Field, declared: &str) -> Option<&'static st
     };
     match (scalar, affinity) {
         (Scalar::Bool | Scalar::Int | Scalar::BigInt, Affinity::Text) => {
-            Some("it turns whole numbers into strings, which read as null; declare the column INTEGER")
+            Some("the column turns whole numbers into strings, which read as null; declare the column INTEGER")
         }
         (Scalar::Bool | Scalar::Int | Scalar::BigInt, Affinity::Real) => {
             Some("it turns whole numbers into floats, which read as null; declare the column INTEGER")

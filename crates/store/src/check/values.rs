@@ -63,7 +63,7 @@ pub(crate) fn invalid_values(connection: &Connection, tables: &[DeclaredTable], 
             }
             Err(error) => {
                 // SQLite lacks a collation or a function of the program that made the file.
-                let reason = "SQLite cannot read it in every way, and statements that need to will fail";
+                let reason = "SQLite lacks a function or collation that this table uses, so some statements will fail";
                 findings.push(warning(table.line, format!("`{}`: {reason}: {error}", table.resource)));
                 continue;
             }
@@ -72,7 +72,7 @@ pub(crate) fn invalid_values(connection: &Connection, tables: &[DeclaredTable], 
             let kind = field.kind.name();
             let form = match field.stored {
                 _ if kind != "timestamp" => "",
-                Stored::Standard => " as YYYY-MM-DDTHH:MM:SS.ffffffZ; `stored` says otherwise",
+                Stored::Standard => " as YYYY-MM-DDTHH:MM:SS.ffffffZ; `stored` sets another format",
                 Stored::Datetime => " as datetime() writes it",
                 Stored::Unix => " in seconds since 1970",
             };

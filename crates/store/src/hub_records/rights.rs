@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use identity::account::{ADMINISTRATOR, Catalogue, Permission, Rights, Role};
+use identity::account::{ADMINISTRATOR, KnownPermissions, Permission, Rights, Role};
 use identity::timestamp::Timestamp;
 use identity::token::security_event::{ChangeKind, Subject};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use crate::Error;
 use crate::hub_records::{Bind, Records, Run, Transaction, password_links, unexpected};
 
 #[derive(Clone, Copy, Debug)]
-pub enum Concerned<'a> {
+pub enum AffectedAccounts<'a> {
     Accounts(&'a [Uuid]),
     Role(Uuid),
 }
@@ -25,10 +25,10 @@ pub async fn lock(transaction: &mut Transaction) -> Result<(), Error> {
 }
 
 /// Every known permission: the hub's own, those of its manifest, and those of a role.
-pub async fn catalogue(on: impl Run) -> Result<Catalogue, Error> {
+pub async fn catalogue(on: impl Run) -> Result<KnownPermissions, Error> {
     let rows = on.rows("SELECT name FROM peristyle.permission", &[]).await?;
     let names: Result<Vec<Permission>, Error> = rows.iter().map(|row| permission(row.text(0)?)).collect();
-    Ok(Catalogue::new(names?))
+    Ok(KnownPermissions::new(names?))
 }
 
 fn permission(name: &str) -> Result<Permission, Error> {
@@ -39,9 +39,9 @@ fn permission(name: &str) -> Result<Permission, Error> {
 pub async fn declare(records: &Records, names: impl IntoIterator<Item = Permission>, now: Timestamp) -> Result<(), Error> {
     let mut transaction = records.begin().await?;
     lock(&mut transaction).await?;
-    let wanted: Vec<String> = Catalogue::new(names).permissions().iter().map(|name| name.as_str().to_owned()).collect();
+    let wanted: Vec<String> = KnownPermissions::new(names).permissions().iter().map(|name| name.as_str().to_owned()).collect();
     if make_known(&mut transaction, &wanted, now).await? {
-        recompute(&mut transaction, Concerned::Role(ADMINISTRATOR)).await?;
+        recompute(&mut transaction, AffectedAccounts::Role(ADMINISTRATOR)).await?;
     }
     transaction.commit().await
 }
@@ -67,13 +67,13 @@ pub(crate) async fn make_known(transaction: &mut Transaction, names: &[String], 
 }
 
 /// Computes anew what these accounts may do and where they belong, and writes what differs. The caller holds [`lock`].
-pub async fn recompute(transaction: &mut Transaction, concerned: Concerned<'_>) -> Result<(), Error> {
+pub async fn recompute(transaction: &mut Transaction, concerned: AffectedAccounts<'_>) -> Result<(), Error> {
     const HOLDERS: &str = "SELECT account_id FROM peristyle.account_role WHERE role_id = $1";
     const RIGHTS: &str = "UPDATE peristyle.account SET d_permissions = $2 WHERE id IN (SELECT unnest($1))";
     const TENANTS: &str = "UPDATE peristyle.account SET d_tenants = $2 WHERE id IN (SELECT unnest($1))";
     let accounts = match concerned {
-        Concerned::Accounts(accounts) => accounts.to_vec(),
-        Concerned::Role(role) => {
+        AffectedAccounts::Accounts(accounts) => accounts.to_vec(),
+        AffectedAccounts::Role(role) => {
             transaction.run(HOLDERS, &[Bind::Id(role)]).await?.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?
         }
     };
@@ -104,7 +104,7 @@ pub async fn refresh(records: &Records, account: Uuid) -> Result<(), Error> {
     }
     let mut transaction = records.begin().await?;
     lock(&mut transaction).await?;
-    recompute(&mut transaction, Concerned::Accounts(&[account])).await?;
+    recompute(&mut transaction, AffectedAccounts::Accounts(&[account])).await?;
     transaction.commit().await
 }
 
@@ -125,7 +125,7 @@ async fn is_current(records: &Records, account: Uuid) -> Result<bool, Error> {
             (None, None) => kept = Some((Rights::from_json(&row.json(0)?), row.ids(1)?)),
         }
     }
-    let catalogue = if listed.contains_key(&ADMINISTRATOR) { catalogue(records).await? } else { Catalogue::new([]) };
+    let catalogue = if listed.contains_key(&ADMINISTRATOR) { catalogue(records).await? } else { KnownPermissions::new([]) };
     let roles: Vec<Role> = listed.into_iter().map(|(id, listed)| Role::new(id, listed)).collect();
     let derived = (Some(Rights::of(&roles, &catalogue)), tenants.into_iter().collect());
     Ok(kept.is_none_or(|kept| kept == derived))
@@ -146,7 +146,7 @@ async fn stale(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<Stale
     let kept = kept(transaction, accounts).await?;
     let roles: BTreeSet<Uuid> = kept.iter().flat_map(|kept| kept.roles.iter().copied()).collect();
     let roles = held(transaction, &roles.into_iter().collect::<Vec<_>>()).await?;
-    let catalogue = if roles.contains_key(&ADMINISTRATOR) { catalogue(transaction).await? } else { Catalogue::new([]) };
+    let catalogue = if roles.contains_key(&ADMINISTRATOR) { catalogue(transaction).await? } else { KnownPermissions::new([]) };
     let mut alike: BTreeMap<&BTreeSet<Uuid>, Vec<&StoredRights>> = BTreeMap::new();
     for kept in &kept {
         alike.entry(&kept.roles).or_default().push(kept);

@@ -89,7 +89,7 @@ pub async fn update(transaction: &mut Transaction, role: &RoleRecord, now: Times
     transaction.run(SQL, &[Bind::Id(role.id), Bind::Text(&role.name), description, Bind::timestamp(now)]).await?;
     transaction.run("DELETE FROM peristyle.role_permission WHERE role_id = $1", &[Bind::Id(role.id)]).await?;
     list_permissions(transaction, role, now).await?;
-    rights::recompute(transaction, rights::Concerned::Role(role.id)).await
+    rights::recompute(transaction, rights::AffectedAccounts::Role(role.id)).await
 }
 
 /// Removes a role and recomputes the rights of its holders. The caller holds [`rights::lock`].
@@ -97,7 +97,7 @@ pub async fn remove(transaction: &mut Transaction, role: Uuid) -> Result<(), Err
     let holders = transaction.run("DELETE FROM peristyle.account_role WHERE role_id = $1 RETURNING account_id", &[Bind::Id(role)]).await?;
     let holders: Vec<Uuid> = holders.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
     transaction.run("DELETE FROM peristyle.role WHERE id = $1", &[Bind::Id(role)]).await?;
-    rights::recompute(transaction, rights::Concerned::Accounts(&holders)).await
+    rights::recompute(transaction, rights::AffectedAccounts::Accounts(&holders)).await
 }
 
 async fn list_permissions(transaction: &mut Transaction, role: &RoleRecord, now: Timestamp) -> Result<(), Error> {
@@ -107,7 +107,7 @@ async fn list_permissions(transaction: &mut Transaction, role: &RoleRecord, now:
     let new = rights::make_known(transaction, &names, now).await?;
     transaction.run(LISTED, &[Bind::Id(role.id), Bind::Texts(&names)]).await?;
     if new {
-        rights::recompute(transaction, rights::Concerned::Role(identity::account::ADMINISTRATOR)).await?;
+        rights::recompute(transaction, rights::AffectedAccounts::Role(identity::account::ADMINISTRATOR)).await?;
     }
     Ok(())
 }

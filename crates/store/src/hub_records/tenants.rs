@@ -47,5 +47,5 @@ pub async fn remove(transaction: &mut Transaction, tenant: Uuid) -> Result<(), E
     let members = transaction.run(LEFT, &[Bind::Id(tenant)]).await?;
     let members: Vec<Uuid> = members.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
     transaction.run("DELETE FROM peristyle.tenant WHERE id = $1", &[Bind::Id(tenant)]).await?;
-    rights::recompute(transaction, rights::Concerned::Accounts(&members)).await
+    rights::recompute(transaction, rights::AffectedAccounts::Accounts(&members)).await
 }

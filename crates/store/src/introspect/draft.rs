@@ -5,11 +5,11 @@ use query::sql::Dialect;
 
 use crate::schema::{Schema, Table};
 
+use super::case_and_plural::{camel, context, usual_schema};
 use super::fields::fields;
-use super::known::OfferedList;
 use super::model::{Draft, KnownRelation, Model};
-use super::names::Names;
-use super::naming::{camel, context, usual_schema};
+use super::offered_list::OfferedList;
+use super::taken_names::Names;
 use super::through;
 
 pub(super) type Existing<'c> = (&'c Catalog, OfferedList);

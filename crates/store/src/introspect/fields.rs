@@ -6,9 +6,9 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{Column, Table, same};
 
+use super::case_and_plural::{camel, free};
 use super::kind::{self, offered, stored};
 use super::model::{Draft, DraftField, Model};
-use super::naming::{camel, free};
 
 /// The existing fields, and one for each new column that no resource of the table has.
 pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {

@@ -8,7 +8,7 @@ use query::types::Type;
 
 use crate::schema::{ForeignKey, Schema, Table};
 
-use super::known::OfferedList;
+use super::offered_list::OfferedList;
 
 pub(super) struct Model<'s> {
     pub(super) schema: &'s Schema,

@@ -7,9 +7,9 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, TomlError, Val
 
 use crate::schema::Schema;
 
-use super::known::OfferedList;
 use super::model::Draft;
-use super::{comments, draft, listing, relation, write};
+use super::offered_list::OfferedList;
+use super::{comments, draft, offered_now, relation_names, write};
 
 #[derive(Clone, Debug)]
 pub struct Update {
@@ -38,7 +38,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
     let (bare, seen) = OfferedList::take(existing, dialect);
     let had_list = seen.is_some();
     let mut model = draft::draft(schema, dialect, Some((&catalog, seen.unwrap_or_default())));
-    relation::connect(&mut model);
+    relation_names::connect(&mut model);
     let mut document: DocumentMut = bare.parse()?;
     let (mut added, mut fresh, mut notes) = (Vec::new(), String::new(), Vec::new());
     for draft in model.resources.iter().filter(|draft| !draft.left_out) {
@@ -51,7 +51,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
         }
     }
     notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
-    let known = listing::listing(&model);
+    let known = offered_now::offered_now(&model);
     if added.is_empty() && notes.is_empty() && had_list && known.says_the_same(&model.seen) {
         return Ok(Update { text: existing.to_owned(), added, notes, tables: model.resources.len() });
     }

@@ -1,7 +1,7 @@
 //! Encodes values as PostgreSQL's binary parameters. Every statement casts its placeholders, so the types are known here.
 
 use bytes::{BufMut, BytesMut};
-use query::sql::{Kind, Many, Param, Source, Sql};
+use query::sql::{Arity, Kind, Param, Source, Sql};
 use query::value::Value;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
@@ -25,7 +25,7 @@ pub(super) fn typed<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeI
 
 pub(super) fn kind(param: &Param) -> Type {
     let (one, list) = types(param.kind);
-    if param.many == Many::One { one } else { list }
+    if param.arity == Arity::One { one } else { list }
 }
 
 fn types(kind: Kind) -> (Type, Type) {

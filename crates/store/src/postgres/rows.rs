@@ -11,7 +11,7 @@ use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
 use crate::run::{BatchSize, is_cached};
 use crate::settings::Prepare;
 
-use super::encode::{Encoder, column};
+use super::row_encoder::{Encoder, column};
 use super::{Connection, Lease, Postgres, STALE, bind};
 
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {

@@ -17,8 +17,8 @@ use rusqlite::{Connection, Result};
 use crate::decimal;
 
 use super::cell::{self, canonical};
-use super::encode::element;
 use super::ilike::ilike;
+use super::row_encoder::element;
 
 const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQLITE_DETERMINISTIC).union(FunctionFlags::SQLITE_INNOCUOUS);
 

@@ -13,7 +13,7 @@ use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
 use crate::run::{BatchSize, PageTotal, below, page_total};
 
 use super::prepared::prepared;
-use super::{Sqlite, cell, encode};
+use super::{Sqlite, cell, row_encoder};
 
 pub(super) fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Error> {
     match page_total(query, count) {
@@ -67,8 +67,8 @@ fn add_keys(keys: &mut [Keys], level: &Level, row: &Row<'_>) {
 fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(24);
     match cell {
-        ValueRef::Integer(number) => crate::encode::integer(&mut out, number),
-        ValueRef::Real(number) => crate::encode::float(&mut out, number),
+        ValueRef::Integer(number) => crate::json_encoder::integer(&mut out, number),
+        ValueRef::Real(number) => crate::json_encoder::float(&mut out, number),
         ValueRef::Text(bytes) => json::write_text(&mut out, std::str::from_utf8(bytes).ok()?),
         ValueRef::Null | ValueRef::Blob(_) => return None,
     }
@@ -84,7 +84,7 @@ pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) ->
             after = After::Nothing;
             break;
         };
-        encode::row(batch.buffer(), &level.outputs, row);
+        row_encoder::row(batch.buffer(), &level.outputs, row);
         batch.end_row();
         add_keys(&mut keys, level, row);
     }
@@ -99,7 +99,7 @@ pub(super) fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, 
     let mut gathering = Gathering::new(keys.len(), left);
     let mut sets = Keys::of(&child.level);
     while let Some(row) = rows.next()? {
-        encode::row(gathering.buffer(), &child.level.outputs, row);
+        row_encoder::row(gathering.buffer(), &child.level.outputs, row);
         match gathering.end_row(row.get::<_, u32>(0)?) {
             Held::Yes => add_keys(&mut sets, &child.level, row),
             // With one key there is nothing more to weigh.

@@ -6,7 +6,7 @@ use identity::account::Permission;
 use identity::revocation::Revocation;
 use identity::token::AccountChange;
 use identity::token::security_event::{ChangeKind, Subject};
-use store::hub_records::rights::{self, Concerned};
+use store::hub_records::rights::{self, AffectedAccounts};
 use store::hub_records::roles::{self, RoleRecord};
 use store::hub_records::tenants::{self, Tenant};
 use store::hub_records::{Bind, Records, Run, Transaction};
@@ -96,7 +96,7 @@ pub(crate) async fn every_change_names_its_subject(url: &str) {
     assert_eq!(nothing, [], "nobody holds it");
     let given = change(records, async |transaction| {
         accounts::set_roles(transaction, ana, &[clerk.id]).await.expect("given");
-        rights::recompute(transaction, Concerned::Accounts(&[ana])).await.expect("rights");
+        rights::recompute(transaction, AffectedAccounts::Accounts(&[ana])).await.expect("rights");
     });
     assert_eq!(given.await, [claims(ana)], "a role given");
     clerk.permissions = [Permission::parse("shop.order.get").unwrap()].into();
@@ -108,7 +108,7 @@ pub(crate) async fn every_change_names_its_subject(url: &str) {
     let joined = change(records, async |transaction| {
         tenants::insert(&mut *transaction, &tenant, NOW).await.expect("a tenant");
         accounts::set_tenants(transaction, ana, &[tenant.id]).await.expect("joined");
-        rights::recompute(transaction, Concerned::Accounts(&[ana])).await.expect("rights");
+        rights::recompute(transaction, AffectedAccounts::Accounts(&[ana])).await.expect("rights");
     });
     assert_eq!(joined.await, [claims(ana)], "a tenant joined");
     assert_eq!(change(records, async |transaction| tenants::remove(transaction, tenant.id).await.expect("removed")).await, [claims(ana)]);

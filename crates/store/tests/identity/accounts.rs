@@ -7,7 +7,7 @@ use identity::password::{Password, PasswordCheck, PasswordHash, verify};
 use identity::secret_token::ClientSecret;
 use serde_json::json;
 use store::Error;
-use store::hub_records::rights::{self, Concerned};
+use store::hub_records::rights::{self, AffectedAccounts};
 use store::hub_records::roles::RoleRecord;
 use store::hub_records::tenants::Tenant;
 use store::hub_records::{Bind, Records};
@@ -94,7 +94,7 @@ pub(crate) async fn rights_follow_roles_permissions_and_memberships(url: &str) {
     accounts::set_roles(&mut transaction, bo.id, &[clerk.id]).await.expect("roles");
     accounts::set_roles(&mut transaction, administrator.id, &[ADMINISTRATOR]).await.expect("roles");
     accounts::set_tenants(&mut transaction, ana.id, &[tenant.id]).await.expect("tenants");
-    rights::recompute(&mut transaction, Concerned::Accounts(&[ana.id, bo.id, administrator.id])).await.expect("rights");
+    rights::recompute(&mut transaction, AffectedAccounts::Accounts(&[ana.id, bo.id, administrator.id])).await.expect("rights");
     transaction.commit().await.expect("committed");
     let (clerk_id, auditor_id) = (clerk.id.to_string(), auditor.id.to_string());
     assert_eq!(
@@ -193,7 +193,7 @@ pub(crate) async fn a_role_that_changes_while_it_is_given_leaves_nobody_behind(u
             rights::lock(&mut transaction).await.expect("held");
             let roles = if round % 3 == 2 { vec![] } else { vec![clerk.id] };
             accounts::set_roles(&mut transaction, ana.id, &roles).await.expect("roles");
-            rights::recompute(&mut transaction, Concerned::Accounts(&[ana.id])).await.expect("rights");
+            rights::recompute(&mut transaction, AffectedAccounts::Accounts(&[ana.id])).await.expect("rights");
             transaction.commit().await.expect("committed");
         };
         let name = format!("shop.order.a{round}");

@@ -82,7 +82,7 @@ id = "bigint"
         "6 warning: field `note` of `app.customer`: declared `null = false`, but column `note` may hold NULL; drop `null = false` or set the column NOT NULL",
         "7 error: field `nmae` of `app.customer`: table `Customers` has no column `nmae` (did you mean `name`?)",
         "8 warning: field `digits` of `app.customer`: type text on a column declared \"INTEGER\": it turns strings of digits into numbers, which read as null; declare the column TEXT",
-        "9 warning: field `words` of `app.customer`: type int on a column declared \"TEXT\": it turns whole numbers into strings, which read as null; declare the column INTEGER",
+        "9 warning: field `words` of `app.customer`: type int on a column declared \"TEXT\": the column turns whole numbers into strings, which read as null; declare the column INTEGER",
         "10 warning: field `price` of `app.customer`: type decimal on a column declared \"NUMERIC\": it keeps decimals as floats, which lose digits and scale; declare the column TEXT",
         "12 warning: resource `app.customer`: `soft-delete` names `deletedAt`, whose column is NOT NULL, so that every row counts as deleted",
         "14 warning: relation `orders` of `app.customer`: no index finds rows of `orders` by (customer_id); add an index on orders (customer_id)",
@@ -322,7 +322,7 @@ fn check_warns_that_a_hidden_key_breaks_no_ties() {
     };
     let told = |line: usize, what: &str| {
         format!(
-            "{line} warning: resource `app.a`: {what}, and breaks no ties then: rows that an `order` leaves equal are sorted by the fields that are seen, so that pages may overlap where rows are equal in all of them; without `order` rows come as the database keeps them, which may be by the key"
+            "{line} warning: resource `app.a`: {what}, so it cannot make the order of rows unique: pages may repeat or skip rows that are equal in every visible field; order by a unique visible field. Without `order` rows come as the database keeps them, which may be by the key"
         )
     };
     let cases = [

@@ -20,9 +20,9 @@ fn a_foreign_key_that_is_no_relation_is_noted() {
     passes(&text, &schema, Dialect::Sqlite);
     for line in [
         "# foreign key (p_a) -> p (a) is left out: (a) is no unique key of p",
-        "# foreign key (word) -> p (id) is left out: rows are not connected by text and bigint",
-        "# foreign key (ratio) -> p (id) is left out: rows are not connected by float and bigint",
-        "# foreign key (amount) -> p (id) is left out: rows are not connected by decimal and bigint",
+        "# foreign key (word) -> p (id) is left out: the types text and bigint differ",
+        "# foreign key (ratio) -> p (id) is left out: the types float and bigint differ",
+        "# foreign key (amount) -> p (id) is left out: the types decimal and bigint differ",
         "# introspected c (p_a) -> p (a), left out",
         "# introspected c (word) -> p (id), left out",
         "# introspected c (free) -> p (id)",
@@ -61,8 +61,8 @@ async fn types_that_are_never_equal_are_noted_on_postgres() {
         let schema = read_postgres(&client).await.unwrap();
         let text = manifest(&schema, Dialect::Postgres);
         passes(&text, &schema, Dialect::Postgres);
-        has(&text, "# foreign key (n_k) -> n (k) is left out: rows are not connected by int and decimal");
-        has(&text, "# foreign key (d_k) -> d (k) is left out: rows are not connected by timestamp and date");
+        has(&text, "# foreign key (n_k) -> n (k) is left out: the types int and decimal differ");
+        has(&text, "# foreign key (d_k) -> d (k) is left out: the types timestamp and date differ");
         let change = "ALTER TABLE r DROP CONSTRAINT r_n_k_fkey; ALTER TABLE r ALTER n_k TYPE numeric; ALTER TABLE r ADD FOREIGN KEY (n_k) REFERENCES n (k)";
         client.batch_execute(change).await.unwrap();
         let schema = read_postgres(&client).await.unwrap();

@@ -9,7 +9,7 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 use super::super::tree::Logic;
-use super::super::{Kind, Many, Source, Writer};
+use super::super::{Arity, Kind, Source, Writer};
 use super::shared::{among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
 use join_columns::standard;
 pub(super) use join_columns::{
@@ -78,17 +78,17 @@ fn value_kind(field: &Field) -> Kind {
     }
 }
 
-fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
-    let kind = match many {
-        Many::One => value_kind(field),
+fn bind(writer: &mut Writer, field: &Field, arity: Arity, value: Value) {
+    let kind = match arity {
+        Arity::One => value_kind(field),
         // PostgreSQL hashes a list only if it has the column's own type.
-        Many::List => element_kind(field),
+        Arity::List => element_kind(field),
     };
-    writer.bind(kind, many, Source::Value(value));
+    writer.bind(kind, arity, Source::Value(value));
     if let Native::Enum(name, _) = &field.native {
         writer.raw("::");
         writer.table_name(&name.0);
-        if many == Many::List {
+        if arity == Arity::List {
             writer.raw("[]");
         }
     }
@@ -109,13 +109,13 @@ fn own_type(writer: &mut Writer, field: &Field) {
 }
 
 /// `(column = $1::text::citext AND column::text = $1::text)`, or ANY of a list.
-fn equal_with_index(writer: &mut Writer, column: Column<'_>, many: Many, value: Value) {
-    let (open, close) = if many == Many::List { ("ANY(", "[])") } else { ("", "") };
+fn equal_with_index(writer: &mut Writer, column: Column<'_>, arity: Arity, value: Value) {
+    let (open, close) = if arity == Arity::List { ("ANY(", "[])") } else { ("", "") };
     writer.raw("(");
     writer.column(column);
     writer.raw(" = ");
     writer.raw(open);
-    let number = writer.bind(Kind::Text, many, Source::Value(value));
+    let number = writer.bind(Kind::Text, arity, Source::Value(value));
     own_type(writer, column.field);
     writer.raw(close);
     writer.raw(" AND ");
@@ -123,7 +123,7 @@ fn equal_with_index(writer: &mut Writer, column: Column<'_>, many: Many, value: 
     writer.raw(" = ");
     writer.raw(open);
     writer.placeholder(number);
-    writer.raw(if many == Many::List { "))" } else { ")" });
+    writer.raw(if arity == Arity::List { "))" } else { ")" });
 }
 
 /// Whether an equality must check that the value fits. A value that equals a fitting one fits, unless the collation equates others; a
@@ -137,7 +137,7 @@ fn compare_wide(writer: &mut Writer, column: Column<'_>, comparison: Comparison,
     writer.raw("(");
     writer.column(column);
     writer.raw(sign(comparison));
-    bind(writer, column.field, Many::One, value.clone());
+    bind(writer, column.field, Arity::One, value.clone());
     writer.raw(" AND ");
     match comparison {
         Comparison::Gt | Comparison::Gte => {
@@ -156,7 +156,7 @@ fn compare_wide(writer: &mut Writer, column: Column<'_>, comparison: Comparison,
 pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
     let fits = comparison == Comparison::Eq && !must_check_fit(column.field, logic);
     if fits && has_index_equality(column.field) {
-        return equal_with_index(writer, column, Many::One, value.clone());
+        return equal_with_index(writer, column, Arity::One, value.clone());
     }
     if !fits && is_wide(column.field) && logic != Logic::ThreeValued {
         return compare_wide(writer, column, comparison, value);
@@ -167,13 +167,13 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
         fitting(writer, column, |writer| operand(writer, column));
     }
     writer.raw(sign(comparison));
-    bind(writer, column.field, Many::One, value.clone());
+    bind(writer, column.field, Arity::One, value.clone());
 }
 
 pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], logic: Logic) {
     let fits = membership == Membership::In && !must_check_fit(column.field, logic);
     if fits && has_index_equality(column.field) {
-        return equal_with_index(writer, column, Many::List, Value::List(values.to_vec()));
+        return equal_with_index(writer, column, Arity::List, Value::List(values.to_vec()));
     }
     if fits {
         operand(writer, column);
@@ -184,7 +184,7 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
         Membership::In => " = ANY(",
         Membership::NotIn => " <> ALL(",
     });
-    bind(writer, column.field, Many::List, Value::List(values.to_vec()));
+    bind(writer, column.field, Arity::List, Value::List(values.to_vec()));
     writer.raw(")");
 }
 
@@ -196,9 +196,9 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high
         fitting(writer, column, |writer| operand(writer, column));
     }
     writer.raw(" BETWEEN ");
-    bind(writer, column.field, Many::One, low.clone());
+    bind(writer, column.field, Arity::One, low.clone());
     writer.raw(" AND ");
-    bind(writer, column.field, Many::One, high.clone());
+    bind(writer, column.field, Arity::One, high.clone());
 }
 
 pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
@@ -214,7 +214,7 @@ pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
         _ => {}
     }
     writer.raw(" ILIKE ");
-    writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(pattern.to_owned())));
+    writer.bind(Kind::Text, Arity::One, Source::Value(Value::Text(pattern.to_owned())));
 }
 
 /// The elements' kind as the array operators want it.
@@ -250,12 +250,12 @@ pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]
     if is_json(column.field) {
         operand(writer, column);
         writer.raw(" @> ");
-        writer.bind(Kind::Jsonb, Many::One, Source::Value(Value::Json(json_array(values))));
+        writer.bind(Kind::Jsonb, Arity::One, Source::Value(Value::Json(json_array(values))));
         return;
     }
     array_operand(writer, column);
     writer.raw(CONTAINS);
-    writer.bind(element_kind(column.field), Many::List, Source::Value(Value::List(values.to_vec())));
+    writer.bind(element_kind(column.field), Arity::List, Source::Value(Value::List(values.to_vec())));
 }
 
 pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value], logic: Logic) {
@@ -271,13 +271,13 @@ pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value],
         operand(writer, column);
         writer.raw(" @> ANY(");
         let wrapped = values.iter().map(|value| Value::Json(json_array(std::slice::from_ref(value)))).collect();
-        writer.bind(Kind::Jsonb, Many::List, Source::Value(Value::List(wrapped)));
+        writer.bind(Kind::Jsonb, Arity::List, Source::Value(Value::List(wrapped)));
         writer.raw(if guarded { ") END" } else { ")" });
         return;
     }
     array_operand(writer, column);
     writer.raw(OVERLAPS);
-    writer.bind(element_kind(column.field), Many::List, Source::Value(Value::List(values.to_vec())));
+    writer.bind(element_kind(column.field), Arity::List, Source::Value(Value::List(values.to_vec())));
 }
 
 pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {

@@ -9,7 +9,7 @@ use crate::value::Value;
 
 pub(super) use self::{fitted as grouped, fitted as grouped_shown, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
-use super::super::{Kind, Many, Source, Writer};
+use super::super::{Arity, Kind, Source, Writer};
 use super::shared::{among_texts, enum_values, is_float, json_array, scalar_kind, sign};
 
 /// The stored value in its standard form, or NULL.
@@ -127,15 +127,15 @@ fn fits(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
-    writer.bind(scalar_kind(field.kind.scalar()), many, Source::Value(value));
+fn bind(writer: &mut Writer, field: &Field, arity: Arity, value: Value) {
+    writer.bind(scalar_kind(field.kind.scalar()), arity, Source::Value(value));
 }
 
 pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
     if logic == Logic::ThreeValued || comparison == Comparison::Ne || !comparable(column.field) {
         fitted(writer, column);
         writer.raw(sign(comparison));
-        bind(writer, column.field, Many::One, value.clone());
+        bind(writer, column.field, Arity::One, value.clone());
         return;
     }
     if is_float(column.field) {
@@ -144,12 +144,12 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
     if logic == Logic::FitFollows {
         stored(writer, column);
         writer.raw(sign(comparison));
-        return bind(writer, column.field, Many::One, value.clone());
+        return bind(writer, column.field, Arity::One, value.clone());
     }
     writer.raw("(");
     stored(writer, column);
     writer.raw(sign(comparison));
-    bind(writer, column.field, Many::One, value.clone());
+    bind(writer, column.field, Arity::One, value.clone());
     if comparison == Comparison::Eq {
         guard_equal(writer, column);
     } else {
@@ -164,7 +164,7 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
             Membership::In => " IN (SELECT value FROM rarray(",
             Membership::NotIn => " NOT IN (SELECT value FROM rarray(",
         });
-        bind(writer, column.field, Many::List, Value::List(values.to_vec()));
+        bind(writer, column.field, Arity::List, Value::List(values.to_vec()));
         writer.raw("))");
     };
     if logic == Logic::ThreeValued || membership == Membership::NotIn || !comparable(column.field) {
@@ -194,9 +194,9 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high
         fitted(writer, column);
     }
     writer.raw(" BETWEEN ");
-    bind(writer, column.field, Many::One, low.clone());
+    bind(writer, column.field, Arity::One, low.clone());
     writer.raw(" AND ");
-    bind(writer, column.field, Many::One, high.clone());
+    bind(writer, column.field, Arity::One, high.clone());
     if indexed {
         and_fits(writer, column);
     }
@@ -216,7 +216,7 @@ pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
         writer.column(column);
     }
     writer.raw(", ");
-    writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(pattern.to_owned())));
+    writer.bind(Kind::Text, Arity::One, Source::Value(Value::Text(pattern.to_owned())));
     writer.raw(")");
 }
 
@@ -238,7 +238,7 @@ fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], [json, 
     writer.column(column);
     writer.raw(", ");
     let texts: Vec<Value> = values.iter().map(element).collect();
-    writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(json_array(&texts))));
+    writer.bind(Kind::Text, Arity::One, Source::Value(Value::Text(json_array(&texts))));
     if let Some(elements) = elements {
         writer.raw(", '");
         writer.raw(elements);
@@ -289,7 +289,7 @@ pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
         writer.number(index);
     }
     writer.raw(" FROM json_each(");
-    writer.bind(Kind::Text, Many::One, Source::KeysAsJson);
+    writer.bind(Kind::Text, Arity::One, Source::KeysAsJson);
     writer.raw(")) AS k");
 }
 

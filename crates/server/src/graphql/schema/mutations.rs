@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use query::catalog::Catalog;
 
-use crate::operations::describe::{is_hub, offered};
-use crate::operations::{FieldKind, Operation, OperationTarget, StringFormat};
+use crate::admin_operations::describe::{is_hub, offered};
+use crate::admin_operations::{FieldKind, Operation, OperationTarget, StringFormat};
 
 use super::fields::{describe, object_fields};
 

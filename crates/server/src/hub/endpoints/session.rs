@@ -18,7 +18,7 @@ use crate::problem::oauth::OauthError;
 use crate::response::no_content;
 
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
-const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
+const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not valid for this server; sign in again");
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(&hub, request).await?;

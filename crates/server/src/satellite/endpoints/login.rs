@@ -35,7 +35,7 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     let shared = &satellite.0.shared;
     let client = identity::bearer::digest(&context.address);
     if shared.count("login-address", &client, WINDOW_SECONDS).await? > MAX_LOGINS {
-        return Err(OauthError::Crowded(WINDOW_SECONDS as i64));
+        return Err(OauthError::TooManyLogins(WINDOW_SECONDS as i64));
     }
     if context.wants_page() {
         expect_hub(&satellite).await?;
@@ -72,7 +72,7 @@ async fn expect_hub(satellite: &Satellite) -> Result<(), OauthError> {
         Ok(answer) => tracing::warn!(status = answer.status, "refused a login: the hub cannot answer"),
         Err(trouble) => tracing::warn!(%trouble, "refused a login: could not reach the hub"),
     }
-    Err(OauthError::HubAway)
+    Err(OauthError::HubUnavailable)
 }
 
 /// The name of the cookie. Under https its prefix keeps other hosts of the domain from setting it.

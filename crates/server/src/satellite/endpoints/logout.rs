@@ -21,7 +21,7 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     let turn = satellite.0.refused_token_limit.turn(&context.address).await?;
     // A hub without introspection can still revoke the token.
     let known = match token_exchange::bearer_of(&satellite, &token).await {
-        Err(OauthError::HubOdd) => None,
+        Err(OauthError::HubResponseInvalid) => None,
         known => known?,
     };
     let known = match known {

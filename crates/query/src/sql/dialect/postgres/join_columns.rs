@@ -5,7 +5,7 @@ use crate::plan::predicate::Column;
 use crate::types::{Scalar, Type};
 
 use super::super::super::tree::{Operand, PivotColumn};
-use super::super::super::{Kind, Many, Source, Writer};
+use super::super::super::{Arity, Kind, Source, Writer};
 use super::super::shared::scalar_kind;
 use super::{OWN_COLLATION, fits, fitting, has_index_equality, may_hold_others, own_type};
 
@@ -24,7 +24,7 @@ pub(in super::super) fn keys(writer: &mut Writer, own: &[&Field]) {
 
 /// One column of the keys, as a list.
 pub(in super::super) fn bind_keys(writer: &mut Writer, index: usize, own: &Field) {
-    writer.bind(key_kind(own), Many::List, Source::Keys(index));
+    writer.bind(key_kind(own), Arity::List, Source::Keys(index));
 }
 
 /// Whether values of both are equal exactly where their bytes are.

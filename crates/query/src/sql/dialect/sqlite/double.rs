@@ -4,7 +4,7 @@
 use crate::plan::predicate::{Column, Comparison};
 use crate::value::Value;
 
-use super::super::super::{Many, Writer};
+use super::super::super::{Arity, Writer};
 use super::{bind, fitted, sign, stored};
 
 fn before(value: &Value) -> Value {
@@ -33,7 +33,7 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
     writer.raw(" AND ");
     fitted(writer, column);
     writer.raw(sign(comparison));
-    bind(writer, column.field, Many::One, value.clone());
+    bind(writer, column.field, Arity::One, value.clone());
     writer.raw(")");
 }
 
@@ -43,9 +43,9 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high
     writer.raw(" AND ");
     fitted(writer, column);
     writer.raw(" BETWEEN ");
-    bind(writer, column.field, Many::One, low.clone());
+    bind(writer, column.field, Arity::One, low.clone());
     writer.raw(" AND ");
-    bind(writer, column.field, Many::One, high.clone());
+    bind(writer, column.field, Arity::One, high.clone());
     writer.raw(")");
 }
 
@@ -64,13 +64,13 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, values: &[Value], l
 fn near(writer: &mut Writer, column: Column<'_>, low: Value, high: Value) {
     stored(writer, column);
     writer.raw(" BETWEEN ");
-    bind(writer, column.field, Many::One, low);
+    bind(writer, column.field, Arity::One, low);
     writer.raw(" AND ");
-    bind(writer, column.field, Many::One, high);
+    bind(writer, column.field, Arity::One, high);
 }
 
 fn side(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: Value) {
     stored(writer, column);
     writer.raw(sign(comparison));
-    bind(writer, column.field, Many::One, value);
+    bind(writer, column.field, Arity::One, value);
 }

@@ -1,10 +1,10 @@
-//! The names that resources have taken: paths of REST, and types and queries of GraphQL, which `check` does not let two resources share.
+//! Finds a free name for each resource. Two resources may not share a path of REST, or a type or query of GraphQL.
 
 use std::collections::HashSet;
 
 use query::catalog::kebab;
 
-use super::naming::{capital, free, lower, singular};
+use super::case_and_plural::{capital, free, lower, singular};
 
 /// GraphQL types of no resource: those of every schema, and those of a hub. A test of the server compares them with this list.
 pub const OWN_TYPES: [&str; 41] = [

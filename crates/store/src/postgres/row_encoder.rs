@@ -8,10 +8,10 @@ use tokio_postgres::types::{FromSql, Kind, Type};
 use tokio_postgres::{Column, Row};
 
 use crate::decimal;
-use crate::encode;
+use crate::json_encoder;
 
 use super::numeric;
-use super::wire::{Wire, changed_type, whole};
+use super::value_encoder::{Wire, changed_type, whole};
 
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
 
@@ -67,10 +67,10 @@ impl<'a> Encoder<'a> {
         for member in &self.members {
             member.key.append(out);
             if member.write(out, row).is_none() {
-                encode::null(out);
+                json_encoder::null(out);
             }
         }
-        encode::open(out, start);
+        json_encoder::open(out, start);
     }
 }
 
@@ -100,7 +100,7 @@ impl<'a> Member<'a> {
 impl How {
     fn of(output: &Output, columns: &[Column]) -> Option<Self> {
         Some(match &output.decode {
-            Decode::Redacted => How::Always(encode::REDACTED),
+            Decode::Redacted => How::Always(json_encoder::REDACTED),
             Decode::RedactedNull => return None,
             Decode::Value(scalar, _) => {
                 let wire = Wire::of(scalar, columns.get(output.column)?.type_(), output.show)?;
@@ -146,12 +146,12 @@ fn aggregate(out: &mut Vec<u8>, raw: &[u8], row: &Row, output: &Output) -> Optio
     let kind = row.columns()[output.column].type_();
     let count = || column(row, output.column + 1).and_then(whole);
     match output.decode {
-        Decode::Count => encode::integer(out, whole(raw)?),
+        Decode::Count => json_encoder::integer(out, whole(raw)?),
         Decode::SumNumber => out.extend_from_slice(exact(raw, kind)?.as_bytes()),
-        Decode::SumText => encode::quoted(out, &exact(raw, kind)?),
-        Decode::Average => encode::quoted(out, &decimal::average(&exact(raw, kind)?, count()?)?),
-        Decode::FloatSum => encode::float(out, double(raw, kind)? * SCALE),
-        Decode::FloatAverage => encode::float(out, double(raw, kind)? / count()? as f64 * SCALE),
+        Decode::SumText => json_encoder::quoted(out, &exact(raw, kind)?),
+        Decode::Average => json_encoder::quoted(out, &decimal::average(&exact(raw, kind)?, count()?)?),
+        Decode::FloatSum => json_encoder::float(out, double(raw, kind)? * SCALE),
+        Decode::FloatAverage => json_encoder::float(out, double(raw, kind)? / count()? as f64 * SCALE),
         Decode::Value(..) | Decode::Array(_) | Decode::Redacted | Decode::RedactedNull => return None,
     }
     Some(())
@@ -208,7 +208,7 @@ fn row_of_elements(out: &mut Vec<u8>, wire: Wire, raw: &[u8], output: &Output) -
         let length = number(rest, 0)?;
         rest = &rest[4..];
         let Ok(length) = usize::try_from(length) else {
-            encode::null(out);
+            json_encoder::null(out);
             continue;
         };
         let (value, after) = rest.split_at_checked(length)?;
@@ -221,7 +221,7 @@ fn row_of_elements(out: &mut Vec<u8>, wire: Wire, raw: &[u8], output: &Output) -
 
 fn element(out: &mut Vec<u8>, wire: Wire, value: Option<&[u8]>, output: &Output) {
     if value.filter(|value| output.fits(value)).and_then(|value| wire.write(out, value)).is_none() {
-        encode::null(out);
+        json_encoder::null(out);
     }
 }
 

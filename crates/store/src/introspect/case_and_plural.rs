@@ -1,4 +1,4 @@
-//! Makes names of a manifest from names of the database: camelCase, singular, valid, unique.
+//! Turns a name of the database into a name of the manifest: camelCase, singular, valid.
 
 use std::fmt::Write;
 

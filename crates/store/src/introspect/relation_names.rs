@@ -1,9 +1,9 @@
-//! Makes relations of foreign keys, in both directions and under free names.
+//! Makes relations from foreign keys, in both directions, and names them.
 
 use crate::schema::{ForeignKey, Table};
 
+use super::case_and_plural::{camel, capital, free, without_id};
 use super::model::{DraftField, DraftRelation, Model, is_among};
-use super::naming::{camel, capital, free, without_id};
 use super::through::{Crossing, crossings, foreign_keys};
 
 /// A foreign key whose two ends are resources.
@@ -23,14 +23,14 @@ pub(super) fn connect(model: &mut Model) {
     let crossings = crossings(model);
     let edges = edges(model);
     // The referring side is named first, since its names are the plainest.
-    let names: Vec<Option<String>> = edges.iter().map(|edge| edge.is_new.then(|| toward(model, edge))).collect();
+    let names: Vec<Option<String>> = edges.iter().map(|edge| edge.is_new.then(|| add_to_one(model, edge))).collect();
     for (edge, name) in edges.iter().zip(names) {
         if let Some(name) = name {
-            back(model, edge, &name);
+            add_to_many(model, edge, &name);
         }
     }
     for crossing in &crossings {
-        across(model, crossing);
+        add_many_to_many(model, crossing);
     }
 }
 
@@ -81,7 +81,7 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
     let fields: Vec<(&DraftField, &DraftField)> = ends.collect::<Option<_>>()?;
     let differ = fields.iter().find(|(own, other)| own.kind.family().is_none() || own.kind.family() != other.kind.family());
     if let Some((own, other)) = differ {
-        return Some(Err(format!("rows are not connected by {} and {}", own.kind.name(), other.kind.name())));
+        return Some(Err(format!("the types {} and {} differ", own.kind.name(), other.kind.name())));
     }
     if repeats(&columns) || repeats(&target_columns) {
         return Some(Err("it names a column twice".to_owned()));
@@ -109,7 +109,7 @@ fn repeats(names: &[&str]) -> bool {
     names.iter().enumerate().any(|(place, name)| names[..place].contains(name))
 }
 
-fn toward(model: &mut Model, edge: &Edge) -> String {
+fn add_to_one(model: &mut Model, edge: &Edge) -> String {
     let target = &model.resources[edge.to];
     if let Some(known) = model.resources[edge.from].known_relation(&target.full_name(), &edge.pairs) {
         return known.name.clone();
@@ -132,7 +132,7 @@ fn toward(model: &mut Model, edge: &Edge) -> String {
     name
 }
 
-fn back(model: &mut Model, edge: &Edge, toward: &str) {
+fn add_to_many(model: &mut Model, edge: &Edge, toward: &str) {
     let source = &model.resources[edge.from];
     let on: Vec<_> = edge.pairs.iter().map(|(own, other)| (other.clone(), own.clone())).collect();
     if model.resources[edge.to].known_relation(&source.full_name(), &on).is_some() {
@@ -146,7 +146,7 @@ fn back(model: &mut Model, edge: &Edge, toward: &str) {
     model.resources[edge.to].relations.push(relation);
 }
 
-fn across(model: &mut Model, crossing: &Crossing) {
+fn add_many_to_many(model: &mut Model, crossing: &Crossing) {
     let (target, pivot) = (&model.resources[crossing.to], &model.resources[crossing.pivot]);
     let column = camel(&crossing.column);
     let by_column = format!("{}By{}", target.plural, capital(without_id(&column).unwrap_or(&column)));

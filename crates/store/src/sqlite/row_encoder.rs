@@ -1,4 +1,4 @@
-//! Encodes SQLite's values as JSON. An invalid value, one that does not fit its field's type, becomes null.
+//! Reads SQLite's columns and writes them as JSON. An invalid value, one that does not fit its field's type, becomes null.
 
 use query::catalog::Stored;
 use query::json::build::compact;
@@ -10,7 +10,7 @@ use query::value::{self, stored};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
-use crate::{decimal, encode};
+use crate::{decimal, json_encoder};
 
 use super::cell::{self, real, text, unix, whole};
 
@@ -20,16 +20,16 @@ pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row<'_>) {
     for output in outputs {
         out.extend_from_slice(&output.key);
         if member(out, output, row).is_none() {
-            encode::null(out);
+            json_encoder::null(out);
         }
     }
-    encode::open(out, start);
+    json_encoder::open(out, start);
 }
 
 fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
     match output.decode {
         Decode::Redacted => {
-            out.extend_from_slice(encode::REDACTED);
+            out.extend_from_slice(json_encoder::REDACTED);
             return Some(());
         }
         Decode::RedactedNull => return None,
@@ -41,12 +41,12 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
         Decode::Value(..) if !text(cell).is_none_or(|text| output.fits(text.as_bytes())) => return None,
         Decode::Value(scalar, kept) => value(out, scalar, *kept, cell, output.show)?,
         Decode::Array(scalar) => array(out, scalar, text(cell)?, &|text| output.fits(text.as_bytes()))?,
-        Decode::Count => encode::integer(out, whole(cell)?),
+        Decode::Count => json_encoder::integer(out, whole(cell)?),
         Decode::SumNumber => out.extend_from_slice(text(cell)?.as_bytes()),
-        Decode::SumText => encode::quoted(out, text(cell)?),
-        Decode::Average => encode::quoted(out, &decimal::average(text(cell)?, count()?)?),
-        Decode::FloatSum => encode::float(out, real(cell)? * SCALE),
-        Decode::FloatAverage => encode::float(out, real(cell)? / count()? as f64 * SCALE),
+        Decode::SumText => json_encoder::quoted(out, text(cell)?),
+        Decode::Average => json_encoder::quoted(out, &decimal::average(text(cell)?, count()?)?),
+        Decode::FloatSum => json_encoder::float(out, real(cell)? * SCALE),
+        Decode::FloatAverage => json_encoder::float(out, real(cell)? / count()? as f64 * SCALE),
         Decode::Redacted | Decode::RedactedNull => {}
     }
     Some(())
@@ -65,39 +65,39 @@ pub(crate) fn readable(kind: &Type, kept: Stored, cell: ValueRef<'_>) -> bool {
 fn value(out: &mut Vec<u8>, scalar: &Scalar, kept: Stored, cell: ValueRef<'_>, show: Show) -> Option<()> {
     match scalar {
         Scalar::Bool => match whole(cell)? {
-            0 => encode::boolean(out, false),
-            1 => encode::boolean(out, true),
+            0 => json_encoder::boolean(out, false),
+            1 => json_encoder::boolean(out, true),
             _ => return None,
         },
-        Scalar::Int => encode::integer(out, i64::from(i32::try_from(whole(cell)?).ok()?)),
-        Scalar::BigInt => encode::integer(out, whole(cell)?),
+        Scalar::Int => json_encoder::integer(out, i64::from(i32::try_from(whole(cell)?).ok()?)),
+        Scalar::BigInt => json_encoder::integer(out, whole(cell)?),
         Scalar::Float => match cell {
-            ValueRef::Integer(number) => encode::float(out, number as f64),
-            ValueRef::Real(number) => encode::float(out, number),
+            ValueRef::Integer(number) => json_encoder::float(out, number as f64),
+            ValueRef::Real(number) => json_encoder::float(out, number),
             _ => return None,
         },
-        Scalar::Decimal => encode::quoted(out, &cell::decimal(cell)?),
-        Scalar::Text | Scalar::Enum(_) => encode::text(out, text(cell)?, show),
-        Scalar::Uuid => encode::quoted(out, text(cell).filter(|text| stored::uuid_canonical(text))?),
+        Scalar::Decimal => json_encoder::quoted(out, &cell::decimal(cell)?),
+        Scalar::Text | Scalar::Enum(_) => json_encoder::text(out, text(cell)?, show),
+        Scalar::Uuid => json_encoder::quoted(out, text(cell).filter(|text| stored::uuid_canonical(text))?),
         Scalar::Date => {
             let text = text(cell)?;
             stored::date(text)?;
-            encode::quoted(out, text);
+            json_encoder::quoted(out, text);
         }
-        Scalar::Time => encode::time(out, stored::time(text(cell)?)?),
+        Scalar::Time => json_encoder::time(out, stored::time(text(cell)?)?),
         Scalar::Timestamp => {
             let micros = match kept {
                 Stored::Standard => stored::timestamp(text(cell)?)?,
                 Stored::Datetime => stored::datetime(text(cell)?)?,
                 Stored::Unix => unix(cell)?,
             };
-            encode::timestamp(out, micros);
+            json_encoder::timestamp(out, micros);
         }
         Scalar::Json => {
             let text = text(cell)?;
             // Parsed as in a filter, so that every shown value can be found.
             json::data(text.as_bytes())?;
-            encode::json(out, text.as_bytes());
+            json_encoder::json(out, text.as_bytes());
         }
     }
     Some(())
@@ -119,10 +119,10 @@ fn elements(out: &mut Vec<u8>, scalar: &Scalar, items: &[Json], fits: &dyn Fn(&s
         match item {
             // Arrays may be nested, as in PostgreSQL.
             Json::Array(items) if *scalar != Scalar::Json => elements(out, scalar, items, fits),
-            Json::Text(text) if !fits(text) => encode::null(out),
+            Json::Text(text) if !fits(text) => json_encoder::null(out),
             item => {
                 if element(out, scalar, item).is_none() {
-                    encode::null(out);
+                    json_encoder::null(out);
                 }
             }
         }
@@ -133,20 +133,20 @@ fn elements(out: &mut Vec<u8>, scalar: &Scalar, items: &[Json], fits: &dyn Fn(&s
 pub(super) fn element(out: &mut Vec<u8>, scalar: &Scalar, item: &Json) -> Option<()> {
     match (scalar, item) {
         (_, Json::Array(items)) if *scalar != Scalar::Json => elements(out, scalar, items, &|_| true),
-        (Scalar::Bool, Json::Bool(value)) => encode::boolean(out, *value),
-        (Scalar::Int, Json::Number(text)) => encode::integer(out, i64::from(text.parse::<i32>().ok()?)),
-        (Scalar::BigInt, Json::Number(text)) => encode::integer(out, text.parse().ok()?),
-        (Scalar::Float, Json::Number(text)) => encode::float(out, text.parse().ok()?),
-        (Scalar::Decimal, Json::Number(text)) => encode::quoted(out, &stored::decimal(text)?),
-        (Scalar::Decimal, Json::Text(text)) => encode::quoted(out, &stored::decimal(text)?),
-        (Scalar::Text | Scalar::Enum(_), Json::Text(text)) => encode::text(out, text, Show::Plain),
-        (Scalar::Uuid, Json::Text(text)) => encode::quoted(out, stored::uuid_canonical(text).then_some(text)?),
+        (Scalar::Bool, Json::Bool(value)) => json_encoder::boolean(out, *value),
+        (Scalar::Int, Json::Number(text)) => json_encoder::integer(out, i64::from(text.parse::<i32>().ok()?)),
+        (Scalar::BigInt, Json::Number(text)) => json_encoder::integer(out, text.parse().ok()?),
+        (Scalar::Float, Json::Number(text)) => json_encoder::float(out, text.parse().ok()?),
+        (Scalar::Decimal, Json::Number(text)) => json_encoder::quoted(out, &stored::decimal(text)?),
+        (Scalar::Decimal, Json::Text(text)) => json_encoder::quoted(out, &stored::decimal(text)?),
+        (Scalar::Text | Scalar::Enum(_), Json::Text(text)) => json_encoder::text(out, text, Show::Plain),
+        (Scalar::Uuid, Json::Text(text)) => json_encoder::quoted(out, stored::uuid_canonical(text).then_some(text)?),
         (Scalar::Date, Json::Text(text)) => {
             stored::date(text)?;
-            encode::quoted(out, text);
+            json_encoder::quoted(out, text);
         }
-        (Scalar::Time, Json::Text(text)) => encode::quoted(out, &value::time_text(stored::time(text)?)),
-        (Scalar::Timestamp, Json::Text(text)) => encode::timestamp(out, stored::timestamp(text)?),
+        (Scalar::Time, Json::Text(text)) => json_encoder::quoted(out, &value::time_text(stored::time(text)?)),
+        (Scalar::Timestamp, Json::Text(text)) => json_encoder::timestamp(out, stored::timestamp(text)?),
         (Scalar::Json, json) => out.extend_from_slice(compact(json).as_bytes()),
         _ => return None,
     }

@@ -6,8 +6,8 @@ use query::json::Json;
 use query::json::build::texts;
 use query::object;
 
-use crate::operations::describe::offered;
-use crate::operations::{Operation, OperationTarget};
+use crate::admin_operations::describe::offered;
+use crate::admin_operations::{Operation, OperationTarget};
 
 use super::parts::{ALWAYS, json, member, reference, success, token_required};
 use super::{SCHEMAS, problems};

@@ -1,4 +1,5 @@
-//! The list of everything that `introspect` has offered, in comments of the manifest: only what is missing there is new, so deletions stay.
+//! Reads and writes the list of everything that `introspect` has offered. It stands in comments of the manifest. Only what is missing
+//! there is new, so a deleted entry stays deleted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,7 +8,7 @@ use query::sql::Dialect;
 
 use crate::schema::{ForeignKey, Table, same};
 
-use super::naming::{quoted, usual_schema};
+use super::case_and_plural::{quoted, usual_schema};
 
 const HEADING: [&str; 2] = [
     "# What `peristyle introspect` has seen. `--update` adds only what is not listed here, so that what is deleted above",

@@ -7,7 +7,7 @@ use query::plan::Show;
 use query::types::Scalar;
 use tokio_postgres::types::Type;
 
-use crate::encode;
+use crate::json_encoder;
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
@@ -59,11 +59,11 @@ impl Wire {
     #[inline(always)]
     pub(super) fn write(self, out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
         match self {
-            Wire::Bool => encode::boolean(out, *raw.first()? != 0),
-            Wire::Integer => encode::integer(out, whole(raw)?),
-            Wire::WideInteger => encode::integer(out, i32::try_from(whole(raw)?).ok()?.into()),
-            Wire::Single => encode::single(out, f32::from_be_bytes(raw.try_into().ok()?)),
-            Wire::Double => encode::float(out, f64::from_be_bytes(raw.try_into().ok()?)),
+            Wire::Bool => json_encoder::boolean(out, *raw.first()? != 0),
+            Wire::Integer => json_encoder::integer(out, whole(raw)?),
+            Wire::WideInteger => json_encoder::integer(out, i32::try_from(whole(raw)?).ok()?.into()),
+            Wire::Single => json_encoder::single(out, f32::from_be_bytes(raw.try_into().ok()?)),
+            Wire::Double => json_encoder::float(out, f64::from_be_bytes(raw.try_into().ok()?)),
             Wire::Decimal => {
                 out.push(b'"');
                 if numeric::append(out, raw).is_none() {
@@ -72,26 +72,26 @@ impl Wire {
                 }
                 out.push(b'"');
             }
-            Wire::Text => encode::utf8(out, raw, Show::Plain)?,
-            Wire::Masked(mask) => encode::utf8(out, raw, Show::Masked(mask))?,
-            Wire::Uuid => encode::uuid(out, raw.try_into().ok()?),
+            Wire::Text => json_encoder::utf8(out, raw, Show::Plain)?,
+            Wire::Masked(mask) => json_encoder::utf8(out, raw, Show::Masked(mask))?,
+            Wire::Uuid => json_encoder::uuid(out, raw.try_into().ok()?),
             Wire::Date => {
                 let days = i32::from_be_bytes(raw.try_into().ok()?);
                 // The ends of the range are PostgreSQL's infinities.
                 if days == i32::MAX || days == i32::MIN {
                     return None;
                 }
-                encode::date(out, i64::from(days) + i64::from(EPOCH_DAYS));
+                json_encoder::date(out, i64::from(days) + i64::from(EPOCH_DAYS));
             }
-            Wire::Time => encode::time(out, i64::from_be_bytes(raw.try_into().ok()?)),
+            Wire::Time => json_encoder::time(out, i64::from_be_bytes(raw.try_into().ok()?)),
             Wire::Timestamp => {
                 let micros = i64::from_be_bytes(raw.try_into().ok()?);
                 if micros == i64::MAX || micros == i64::MIN {
                     return None;
                 }
-                encode::timestamp(out, micros.checked_add(EPOCH_MICROS)?);
+                json_encoder::timestamp(out, micros.checked_add(EPOCH_MICROS)?);
             }
-            Wire::Json => encode::json(out, raw),
+            Wire::Json => json_encoder::json(out, raw),
             // It begins with a version byte, and has no line breaks.
             Wire::Jsonb => out.extend_from_slice(raw.get(1..)?),
         }

@@ -1,13 +1,14 @@
-//! Makes the list for the manifest's comments: everything offered now or before that the database still has.
+//! Makes the list that `introspect` writes into comments of the manifest: what it offers now, and what it offered before and the database
+//! still has. The next run does not offer these again, so that a deleted entry stays deleted.
 
 use crate::schema::Table;
 
 use super::kind::offered;
-use super::known::{Offered, OfferedList};
 use super::model::{Model, is_among};
+use super::offered_list::{Offered, OfferedList};
 use super::through::foreign_keys;
 
-pub(super) fn listing(model: &Model) -> OfferedList {
+pub(super) fn offered_now(model: &Model) -> OfferedList {
     let mut known = OfferedList::default();
     for table in &model.schema.tables {
         if let Some(left_out) = left_out(table, model) {

@@ -144,7 +144,7 @@ impl<'a> OperationRequest<'a> {
 /// The reason for the audit log; nothing for a fault of the input or an internal error.
 fn refusal_reason(problem: &Problem) -> Option<OperationRefusal> {
     match problem {
-        Problem::Lacking(permission) => Some(OperationRefusal::Permission(permission)),
+        Problem::MissingPermission(permission) => Some(OperationRefusal::Permission(permission)),
         Problem::Rights(RightsFault::NotHeld) => Some(OperationRefusal::NotHeld),
         Problem::Rights(RightsFault::LastAdministrator) => Some(OperationRefusal::LastAdministrator),
         Problem::Rights(RightsFault::BuiltIn) => Some(OperationRefusal::BuiltInRole),

@@ -1,11 +1,11 @@
-//! An access token as a satellite reads it: the ids of the token and its family matter only to the hub.
+//! An access token as a satellite reads it. It leaves out the ids of the token and of its family, which only the hub uses.
 
 use uuid::Uuid;
 
 use crate::json::{self, Object};
 use crate::keys::PublicKey;
 use crate::timestamp::Timestamp;
-use crate::token::{AccessClaims, Claims, Expectation, Times, TokenFault, Unverified, Use, Verified, account, audiences, uuid};
+use crate::token::{AccessClaims, Claims, Expectation, Times, TokenFault, TokenUse, Unverified, Verified, account, audiences, uuid};
 
 const MAX_NAME_BYTES: usize = 255;
 
@@ -40,8 +40,8 @@ impl Unverified<'_> {
         let issuer = json::text(&members, "iss").ok_or(TokenFault::Claims)?;
         let audiences = audiences(&members).ok_or(TokenFault::Claims)?;
         let times = Times::read(&members).ok_or(TokenFault::Claims)?;
-        expected.admits(issuer, &audiences, Use::Credential)?;
-        times.check(expected, Use::Credential)?;
+        expected.admits(issuer, &audiences, TokenUse::Credential)?;
+        times.check(expected, TokenUse::Credential)?;
         BearerClaims::read(&members, times.expires_at).map(Verified).ok_or(TokenFault::Claims)
     }
 }

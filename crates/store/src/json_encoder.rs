@@ -1,4 +1,4 @@
-//! Writes values as JSON without a tree: the part that both databases' encoders share.
+//! Writes values as JSON. The row encoders of both databases use it.
 
 use query::catalog::Mask;
 use query::json::{write_text, write_utf8};

@@ -100,7 +100,7 @@ pub(crate) fn find(resource: &Resource, segment: &str, target: OperationTarget) 
 mod tests {
     use std::collections::BTreeSet;
 
-    use identity::account::Catalogue;
+    use identity::account::KnownPermissions;
     use query::manifest::Manifest;
     use query::sql::Dialect;
 
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn every_operation_has_a_name_a_path_and_a_permission_of_the_hub() {
         // contract I25.1, I25.2
-        let known = Catalogue::new([]);
+        let known = KnownPermissions::new([]);
         let catalog =
             Catalog::resolve_beside(&crate::hub::manifest(Dialect::Sqlite).expect("a manifest"), &Manifest::default()).expect("a catalog");
         let mut names = BTreeSet::new();
