@@ -94,11 +94,7 @@ enum Statements {
 async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements) -> Result<StreamStart, Error> {
     let rows = RowSet::root(&query.root);
     let mut size = BatchSize::first(postgres.memory);
-    let (mut lease, mut cursor) = if query.root.children.is_empty() && !may_ask_total(query) {
-        open_statement(postgres, &query.root.sql).await?
-    } else {
-        Box::pin(open_cursor(postgres, rows, statements)).await?
-    };
+    let (mut lease, mut cursor) = open_rows(postgres, query, statements).await?;
     let Portion { mut batch, after } = cursor.next(&mut PostgresSnapshot { postgres, lease: &mut lease }, rows, &size).await?;
     let mut left = postgres.memory;
     load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
@@ -144,39 +140,39 @@ async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usi
     Ok(total)
 }
 
-async fn open_statement(postgres: &Postgres, sql: &Sql) -> Result<(Lease, OpenRows), Error> {
-    let mut retried = false;
+async fn open_rows(postgres: &Postgres, query: &Query, statements: Statements) -> Result<(Lease, OpenRows), Error> {
+    let is_one_statement = query.root.children.is_empty() && !may_ask_total(query);
+    let mut can_retry = true;
     loop {
         let mut lease = postgres.lease().await?;
-        match lease.step(postgres.timeout, async |connection| open(connection, sql, None).await).await {
-            Ok(rows) => {
-                // The statement keeps running, and is cancelled if the lease is dropped.
-                lease.enter(LeaseState::Running);
-                return Ok((lease, OpenRows::Statement(Box::pin(rows))));
-            }
+        let opened = if is_one_statement {
+            open_statement(postgres, &mut lease, &query.root.sql).await
+        } else {
+            Box::pin(open_cursor(postgres, &mut lease, RowSet::root(&query.root), statements)).await
+        };
+        match opened {
             // The pool may hold connections to a server that has restarted.
-            Err(Error::Unavailable(_)) if !retried => retried = true,
-            Err(error) => return Err(error),
+            Err(Error::Unavailable(_)) if can_retry => can_retry = false,
+            result => return result.map(|rows| (lease, rows)),
         }
     }
 }
 
-async fn open_cursor(postgres: &Postgres, rows: RowSet<'_>, statements: Statements) -> Result<(Lease, OpenRows), Error> {
-    let mut retried = false;
-    loop {
-        let mut lease = postgres.lease().await?;
-        lease.enter(LeaseState::InTransaction);
-        let declare = lease.step(postgres.timeout, async |connection| {
-            if statements == Statements::Forgotten {
-                connection.statements.clear();
-            }
-            connection.client.batch_execute(SNAPSHOT).await?;
-            NamedCursor::open(connection, rows).await
-        });
-        match declare.await {
-            Ok(cursor) => return Ok((lease, OpenRows::Cursor(cursor))),
-            Err(Error::Unavailable(_)) if !retried => retried = true,
-            Err(error) => return Err(error),
+async fn open_statement(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<OpenRows, Error> {
+    let rows = lease.step(postgres.timeout, async |connection| open(connection, sql, None).await).await?;
+    // The statement keeps running, and is cancelled if the lease is dropped.
+    lease.enter(LeaseState::Running);
+    Ok(OpenRows::Statement(Box::pin(rows)))
+}
+
+async fn open_cursor(postgres: &Postgres, lease: &mut Lease, rows: RowSet<'_>, statements: Statements) -> Result<OpenRows, Error> {
+    lease.enter(LeaseState::InTransaction);
+    let declare = lease.step(postgres.timeout, async |connection| {
+        if statements == Statements::Forgotten {
+            connection.statements.clear();
         }
-    }
+        connection.client.batch_execute(SNAPSHOT).await?;
+        NamedCursor::open(connection, rows).await
+    });
+    declare.await.map(OpenRows::Cursor)
 }
