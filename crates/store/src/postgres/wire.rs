@@ -64,14 +64,7 @@ impl Wire {
             Wire::WideInteger => encode::integer(out, i32::try_from(whole(raw)?).ok()?.into()),
             Wire::Single => encode::single(out, f32::from_be_bytes(raw.try_into().ok()?)),
             Wire::Double => encode::float(out, f64::from_be_bytes(raw.try_into().ok()?)),
-            Wire::Decimal => {
-                out.push(b'"');
-                if numeric::append(out, raw).is_none() {
-                    out.pop();
-                    return None;
-                }
-                out.push(b'"');
-            }
+            Wire::Decimal => encode::quoted_by(out, |out| numeric::append(out, raw)),
             Wire::Text => encode::utf8(out, raw, Show::Plain)?,
             Wire::Masked(mask) => encode::utf8(out, raw, Show::Masked(mask))?,
             Wire::Uuid => encode::uuid(out, raw.try_into().ok()?),
