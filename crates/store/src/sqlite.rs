@@ -67,19 +67,15 @@ enum Location {
     Memory(String),
 }
 
-/// Identifies a file. While a connection has it open, no other file gets its inode number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    number: u64,
-}
+/// The device and the inode number of a file. While a connection has it open, no other file gets them.
+type FileId = (u64, u64);
 
 impl Location {
     fn file_id(&self) -> Result<Option<FileId>, Error> {
         let Location::File(path) = self else { return Ok(None) };
         let file =
             std::fs::metadata(path).map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?;
-        Ok(Some(FileId { device: file.dev(), number: file.ino() }))
+        Ok(Some((file.dev(), file.ino())))
     }
 
     /// Refuses a file that replaced the one that was opened. Its WAL is found by name, so SQLite could apply the old WAL to the new file.
