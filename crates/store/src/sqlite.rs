@@ -6,12 +6,10 @@ mod encode;
 mod functions;
 mod ilike;
 mod interrupt;
-mod page;
-mod prepared;
 mod read;
 mod sample;
 mod session;
-mod stream;
+mod snapshot;
 
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,11 +25,10 @@ use crate::settings::{DatabaseSettings, PoolFigures};
 
 pub(crate) use encode::readable;
 use interrupt::{Interrupt, InterruptOnDrop};
-pub(crate) use page::page;
 pub(crate) use read::analyze;
 pub(crate) use sample::{check_collations, encoding_of, sample_rows};
 use session::Session;
-pub(crate) use stream::stream;
+pub(crate) use snapshot::{page, stream};
 
 const MAX_STATEMENTS: usize = 256;
 /// How long sampling one table may take, so that an endless view does not block the others.
