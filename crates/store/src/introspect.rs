@@ -3,15 +3,12 @@
 //! [`manifest`] declares everything, and lists it in comments at the end. [`update`] adds only what is in neither the manifest nor that list,
 //! so deliberate deletions stay deleted.
 
-mod comments;
 mod draft;
 mod fields;
 mod kind;
-mod known;
-mod listing;
 mod model;
-mod names;
 mod naming;
+mod offered_list;
 mod relation;
 mod sample;
 mod through;
@@ -23,7 +20,7 @@ use query::sql::Dialect;
 use crate::schema::Schema;
 
 pub(crate) use kind::kind_of;
-pub use names::OWN_TYPES;
+pub use naming::OWN_TYPES;
 pub use sample::sample;
 pub use update::{Update, UpdateError, update};
 
@@ -56,6 +53,6 @@ pub fn introspect(schema: &Schema, dialect: Dialect) -> Introspected {
     for resource in model.resources.iter().filter(|resource| !resource.left_out) {
         write::resource(&mut text, resource);
     }
-    listing::listing(&model).write(&mut text);
+    offered_list::listing(&model).write(&mut text);
     Introspected { text, tables: model.resources.len(), notes: model.notes }
 }
