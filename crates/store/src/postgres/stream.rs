@@ -2,16 +2,21 @@
 
 use std::pin::Pin;
 
+use futures_util::TryStreamExt;
 use query::sql::{ChildLevel, Level, Query, Sql, Total};
-use tokio_postgres::RowStream;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
 use crate::run::{self, BatchSize, Cursor, PageTotal, RowSet, Sink, Source, Streaming, page_total};
 
-use super::cursor::{NamedCursor, SNAPSHOT};
-use super::rows::{open, related, take_rows, total};
-use super::{FAILED, Lease, LeaseState, Postgres, STALE};
+use super::rows::{collect, open, related, take_rows, total};
+use super::{Connection, FAILED, Lease, LeaseState, Postgres, STALE, bind};
+
+/// A reopened cursor must meet the same rows in the same order, so scans are not synchronized. The reader may take any time.
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL synchronize_seqscans = off; \
+                                   SET LOCAL idle_in_transaction_session_timeout = 0";
 
 pub(crate) enum StreamStart {
     Complete(Batch, i64),
@@ -24,16 +29,62 @@ pub(crate) struct OpenStream {
     size: BatchSize,
 }
 
-pub(super) enum OpenRows {
+enum OpenRows {
     /// The rows of a statement without relations. It is a snapshot of its own.
     Statement(Pin<Box<RowStream>>),
     /// A cursor in a read-only snapshot, from which the relations are loaded too.
     Cursor(NamedCursor),
 }
 
-pub(super) struct PostgresSnapshot<'a> {
-    pub(super) postgres: &'a Postgres,
-    pub(super) lease: &'a mut Lease,
+struct PostgresSnapshot<'a> {
+    postgres: &'a Postgres,
+    lease: &'a mut Lease,
+}
+
+/// An open cursor. One of each depth is open at most, and the depth is its name. If the rows of a fetch exceed the memory, it is opened
+/// again behind the last row that was kept.
+#[derive(Debug)]
+struct NamedCursor {
+    depth: u32,
+    read: usize,
+}
+
+impl NamedCursor {
+    async fn open(connection: &mut Connection, rows: RowSet<'_>) -> Result<Self, tokio_postgres::Error> {
+        let cursor = NamedCursor { depth: rows.depth, read: 0 };
+        cursor.declare(connection, rows).await?;
+        Ok(cursor)
+    }
+
+    async fn declare(&self, connection: &mut Connection, rows: RowSet<'_>) -> Result<(), tokio_postgres::Error> {
+        let text = format!("DECLARE batch_{} NO SCROLL CURSOR FOR {}", self.depth, rows.level.sql.text());
+        let params = bind::typed(&rows.level.sql, rows.keys);
+        connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await.map(drop)
+    }
+
+    async fn fetch(&mut self, connection: &mut Connection, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
+        let none: [(&str, Type); 0] = [];
+        let text = format!("FETCH {} FROM batch_{}", size.rows, self.depth);
+        let stream = Box::pin(connection.client.query_typed_raw(&text, none)).await?;
+        let mut portion = collect(rows.level, stream, size).await?;
+        self.read += portion.batch.len();
+        match portion.after {
+            After::Dropped => self.reopen(connection, rows).await?,
+            After::Nothing if portion.batch.len() == size.rows => portion.after = After::Perhaps,
+            After::Nothing | After::Perhaps => {}
+        }
+        Ok(portion)
+    }
+
+    async fn reopen(&self, connection: &mut Connection, rows: RowSet<'_>) -> Result<(), tokio_postgres::Error> {
+        self.close(connection).await?;
+        self.declare(connection, rows).await?;
+        connection.client.batch_execute(&format!("MOVE FORWARD {} IN batch_{}", self.read, self.depth)).await
+    }
+
+    async fn close(&self, connection: &mut Connection) -> Result<(), tokio_postgres::Error> {
+        connection.client.batch_execute(&format!("CLOSE batch_{}", self.depth)).await
+    }
 }
 
 impl Cursor<PostgresSnapshot<'_>> for OpenRows {
