@@ -162,7 +162,7 @@ macro_rules! redeem {
 }
 
 /// [`redeem_in_steps`] in one statement of PostgreSQL. `false` if it did nothing: the code is used, or the account or the app is closed.
-async fn redeem_in_one_statement(
+pub async fn redeem_in_one_statement(
     records: &Records,
     redemption: &Redemption,
     client: &Client,
