@@ -206,8 +206,7 @@ pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalo
     }
     let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
     let database = Database::open(url, settings).map_err(refused)?;
-    database.check_encoding().await.map_err(refused)?;
-    database.check_pooling().await.map_err(refused)?;
+    database.check_server().await.map_err(refused)?;
     Ok(database)
 }
 

@@ -7,8 +7,8 @@ mod rows;
 use std::sync::Arc;
 
 pub(crate) use keys::Keys;
-pub(crate) use portion::{After, Gathered, Gathering, Held, Portion};
-pub(crate) use rows::{Rows, Written};
+pub(crate) use portion::{After, Gathered, Gathering, Portion};
+pub(crate) use rows::Rows;
 
 /// Capacity for a usual page, so that it does not grow.
 const ROWS_CAPACITY: usize = 64;

@@ -8,8 +8,6 @@ mod native;
 mod relation;
 pub(crate) mod values;
 
-use std::fmt;
-
 use query::catalog::{Catalog, Field, Identifier, Native, Resource, ResourceId, TableName};
 use query::messages::did_you_mean_as;
 use query::sql::Dialect;
@@ -46,12 +44,6 @@ impl Severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
         }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
     }
 }
 
@@ -144,11 +136,8 @@ impl<'c> Checker<'c> {
             self.error(*line, format!("the encoding of the database is {}; accepted is UTF8", locale.encoding));
         }
         if !locale.folds_beyond_ascii() {
-            let message = format!(
-                "the database's ctype is {}: iLike will not fold case beyond ASCII; create the database with LC_CTYPE 'C.UTF-8' or that of a language",
-                locale.ctype
-            );
-            self.warning(*line, message);
+            let (ctype, advice) = (&locale.ctype, "create the database with LC_CTYPE 'C.UTF-8' or that of a language");
+            self.warning(*line, format!("the database's ctype is {ctype}: iLike will not fold case beyond ASCII; {advice}"));
         }
     }
 
@@ -156,8 +145,8 @@ impl<'c> Checker<'c> {
         let what = format!("resource `{}`", resource.full_name);
         let Some(table) = self.table(&resource.table, resource.line, &what) else { return };
         if table.is_unfilled {
-            let message = format!("{what}: `{}` was never filled and cannot be read; run REFRESH MATERIALIZED VIEW", resource.table);
-            self.warning(resource.line, message);
+            let name = &resource.table;
+            self.warning(resource.line, format!("{what}: `{name}` was never filled and cannot be read; run REFRESH MATERIALIZED VIEW"));
         }
         for field in &resource.fields {
             self.field(resource, table, field);
@@ -170,9 +159,8 @@ impl<'c> Checker<'c> {
             && !table.is_view
             && field.kind != Type::One(Scalar::Bool)
         {
-            let message =
-                format!("{what}: `soft-delete` names `{}`, whose column is NOT NULL, so that every row counts as deleted", field.name);
-            self.warning(field.line, message);
+            let reason = format!("`soft-delete` names `{}`, whose column is NOT NULL", field.name);
+            self.warning(field.line, format!("{what}: {reason}, so that every row counts as deleted"));
         }
         for relation in &resource.relations {
             self.relation(resource, relation);
@@ -201,30 +189,19 @@ impl<'c> Checker<'c> {
     }
 
     fn table_hint(&self, name: &TableName) -> String {
-        let plain = name.name.plain();
-        let elsewhere: Vec<String> = self
-            .schema
-            .tables
-            .iter()
-            .filter(|table| table.name == plain)
-            .map(|table| format!("\"{}.{}\"", table.schema, table.name))
-            .collect();
+        let tables = &self.schema.tables;
+        let qualified = |table: &Table| format!("{}.{}", table.schema, table.name);
+        let elsewhere = tables.iter().filter(|table| table.name == name.name.plain());
+        let elsewhere: Vec<String> = elsewhere.map(|table| format!("`table = \"{}\"`", qualified(table))).collect();
         if self.dialect == Dialect::Postgres && !elsewhere.is_empty() {
-            return format!("; write `table = {}`", elsewhere.join("` or `table = "));
+            return format!("; write {}", elsewhere.join(" or "));
         }
-        let names: Vec<(String, String)> = self
-            .schema
-            .tables
-            .iter()
-            .map(|table| {
-                let qualified = format!("{}.{}", table.schema, table.name);
-                match &name.schema {
-                    Some(_) => (qualified.clone(), qualified),
-                    None if self.schema.find(None, &table.name, self.dialect).is_some() => (table.name.clone(), table.name.clone()),
-                    None => (table.name.clone(), qualified),
-                }
-            })
-            .collect();
+        let names = tables.iter().map(|table| match &name.schema {
+            Some(_) => (qualified(table), qualified(table)),
+            None if self.schema.find(None, &table.name, self.dialect).is_some() => (table.name.clone(), table.name.clone()),
+            None => (table.name.clone(), qualified(table)),
+        });
+        let names: Vec<(String, String)> = names.collect();
         did_you_mean_as(&name.to_string(), names.iter().map(|(name, shown)| (name.as_str(), shown.as_str())))
     }
 
@@ -234,9 +211,8 @@ impl<'c> Checker<'c> {
         let fits = self.dialect == Dialect::Sqlite || plain.len() <= MAX_NAME_BYTES;
         if !fits {
             let end = (0..=MAX_NAME_BYTES).rev().find(|end| plain.is_char_boundary(*end)).unwrap_or(0);
-            let message =
-                format!("{what}: the name `{plain}` is longer than {MAX_NAME_BYTES} bytes; PostgreSQL keeps only `{}`", &plain[..end]);
-            self.error(line, message);
+            let kept = &plain[..end];
+            self.error(line, format!("{what}: the name `{plain}` is longer than {MAX_NAME_BYTES} bytes; PostgreSQL keeps only `{kept}`"));
         }
         fits
     }
@@ -270,12 +246,8 @@ impl<'c> Checker<'c> {
             [] => format!("add a unique index on {} ({})", self.schema.shown(table, self.dialect), columns.join(", ")),
             key => format!("the primary key is ({})", key.join(", ")),
         };
-        let message = format!(
-            "resource `{}`: the key ({}) is not unique in table `{}`; {instead}",
-            resource.full_name,
-            columns.join(", "),
-            resource.table
-        );
+        let (name, columns, table) = (&resource.full_name, columns.join(", "), &resource.table);
+        let message = format!("resource `{name}`: the key ({columns}) is not unique in table `{table}`; {instead}");
         self.warning(resource.fields[*first].line, message);
     }
 }

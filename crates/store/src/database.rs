@@ -60,20 +60,12 @@ impl Database {
         Err(Error::Setting("accepted are postgres://…, sqlite://PATH and sqlite::memory:".to_owned()))
     }
 
-    /// Refuses a pooler that shares sessions between clients, if statements are prepared. A server that cannot be reached now is checked later.
-    pub async fn check_pooling(&self) -> Result<(), Error> {
-        match &self.0 {
-            Engine::Postgres(postgres) => postgres.check_pooling().await,
-            Engine::Sqlite(_) => Ok(()),
-        }
-    }
-
-    /// Refuses a PostgreSQL database in another encoding than UTF8. A server that cannot be reached now is checked later.
-    pub async fn check_encoding(&self) -> Result<(), Error> {
-        match &self.0 {
-            Engine::Postgres(postgres) => postgres.check_encoding().await,
-            Engine::Sqlite(_) => Ok(()),
-        }
+    /// Refuses a PostgreSQL database in another encoding than UTF8, and a pooler that shares sessions between clients if statements are
+    /// prepared. A server that cannot be reached now is checked later.
+    pub async fn check_server(&self) -> Result<(), Error> {
+        let Engine::Postgres(postgres) = &self.0 else { return Ok(()) };
+        postgres.check_encoding().await?;
+        postgres.check_pooling().await
     }
 
     pub fn sqlite_path(url: &str) -> Option<&str> {

@@ -13,7 +13,6 @@ pub mod heartbeats;
 mod migrate;
 pub mod password_links;
 mod postgres;
-mod privileges;
 pub mod purge;
 pub mod revocation;
 pub mod rights;

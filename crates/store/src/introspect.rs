@@ -3,17 +3,14 @@
 //! [`manifest`] declares everything, and lists it in comments at the end. [`update`] adds only what is in neither the manifest nor that list,
 //! so deliberate deletions stay deleted.
 
-mod case_and_plural;
-mod comments;
 mod draft;
 mod fields;
 mod kind;
 mod model;
+mod naming;
 mod offered_list;
-mod offered_now;
 mod relation_names;
 mod sample;
-mod taken_names;
 mod through;
 mod update;
 mod write;
@@ -23,8 +20,8 @@ use query::sql::Dialect;
 use crate::schema::Schema;
 
 pub(crate) use kind::kind_of;
+pub use naming::OWN_TYPES;
 pub use sample::sample;
-pub use taken_names::OWN_TYPES;
 pub use update::{Update, UpdateError, update};
 
 const HEADER: &str = "\
@@ -56,6 +53,6 @@ pub fn introspect(schema: &Schema, dialect: Dialect) -> Introspected {
     for resource in model.resources.iter().filter(|resource| !resource.left_out) {
         write::resource(&mut text, resource);
     }
-    offered_now::offered_now(&model).write(&mut text);
+    offered_list::listing(&model).write(&mut text);
     Introspected { text, tables: model.resources.len(), notes: model.notes }
 }

@@ -69,7 +69,7 @@ pub(crate) fn quoted(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Quotes what `write` appends; null if it returns `None`.
-fn quoted_by(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) {
+pub(crate) fn quoted_by(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) {
     out.push(b'"');
     if write(out).is_some() {
         out.push(b'"');
@@ -100,17 +100,11 @@ pub(crate) fn date(out: &mut Vec<u8>, days: i64) {
 }
 
 pub(crate) fn uuid(out: &mut Vec<u8>, uuid: &[u8; 16]) {
-    quoted_by(out, |out| {
-        value::write_uuid(out, uuid);
-        Some(())
-    });
+    quoted_by(out, |out| Some(value::write_uuid(out, uuid)));
 }
 
 pub(crate) fn time(out: &mut Vec<u8>, micros: i64) {
-    quoted_by(out, |out| {
-        value::write_time(out, micros);
-        Some(())
-    });
+    quoted_by(out, |out| Some(value::write_time(out, micros)));
 }
 
 pub(crate) fn timestamp(out: &mut Vec<u8>, micros: i64) {

@@ -3,7 +3,6 @@
 mod bind;
 mod connector;
 mod cost;
-mod cursor;
 mod dsn;
 mod explain;
 mod lease;

@@ -5,13 +5,11 @@ mod cell;
 mod functions;
 mod ilike;
 mod interrupt;
-mod page;
-mod prepared;
 mod read;
 mod row_encoder;
 mod sample;
 mod session;
-mod stream;
+mod snapshot;
 
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,12 +24,11 @@ use crate::schema::{self, Schema};
 use crate::settings::{DatabaseSettings, PoolFigures};
 
 use interrupt::{Interrupt, InterruptOnDrop};
-pub(crate) use page::page;
 pub(crate) use read::analyze;
 pub(crate) use row_encoder::readable;
 pub(crate) use sample::{check_collations, encoding_of, sample_rows};
 use session::Session;
-pub(crate) use stream::stream;
+pub(crate) use snapshot::{page, stream};
 
 const MAX_STATEMENTS: usize = 256;
 /// How long sampling one table may take, so that an endless view does not block the others.
@@ -67,19 +64,15 @@ enum Location {
     Memory(String),
 }
 
-/// Identifies a file. While a connection has it open, no other file gets its inode number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    number: u64,
-}
+/// The device and the inode number of a file. While a connection has it open, no other file gets them.
+type FileId = (u64, u64);
 
 impl Location {
     fn file_id(&self) -> Result<Option<FileId>, Error> {
         let Location::File(path) = self else { return Ok(None) };
         let file =
             std::fs::metadata(path).map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?;
-        Ok(Some(FileId { device: file.dev(), number: file.ino() }))
+        Ok(Some((file.dev(), file.ino())))
     }
 
     /// Refuses a file that replaced the one that was opened. Its WAL is found by name, so SQLite could apply the old WAL to the new file.

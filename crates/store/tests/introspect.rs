@@ -32,7 +32,12 @@ fn catalog(text: &str) -> Catalog {
 
 fn findings(text: &str, schema: &Schema, dialect: Dialect) -> Vec<String> {
     let report = check(&catalog(text), schema, dialect);
-    report.findings.iter().map(|finding| format!("{} {}: {}", finding.line, finding.severity, finding.message)).collect()
+    report.findings.iter().map(|finding| format!("{} {}: {}", finding.line, finding.severity.as_str(), finding.message)).collect()
+}
+
+/// A manifest of one resource: the lines of its table, and those of its fields.
+fn one_resource(name: &str, lines: &str, fields: &str) -> String {
+    format!("[resource.app.{name}]\ntable = \"{name}\"\n{lines}[resource.app.{name}.fields]\n{fields}\n")
 }
 
 fn has(text: &str, line: &str) {
@@ -43,7 +48,7 @@ fn has_not(text: &str, part: &str) {
     assert!(!text.contains(part), "{part:?} in\n{text}");
 }
 
-/// The whole way a manifest goes: read, resolve, check. Returns the warnings.
+/// Reads, resolves and checks a manifest without errors; returns the warnings.
 fn passes(text: &str, schema: &Schema, dialect: Dialect) -> Vec<String> {
     let report = check(&catalog(text), schema, dialect);
     let (errors, warnings): (Vec<_>, Vec<_>) = report.findings.into_iter().partition(|finding| finding.severity == Severity::Error);
@@ -59,10 +64,10 @@ fn sqlite(sql: &str) -> Schema {
     schema
 }
 
-/// A database of its own, dropped at the end, whatever the body did.
+/// Runs the body on a new database, and drops the database at the end.
 async fn with_postgres<F: Future<Output = ()> + Send + 'static>(options: &str, sql: &str, body: impl FnOnce(Client) -> F + Send + 'static) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's address from scripts/services")]
+    #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's URL from scripts/services")]
     let Ok(url) = std::env::var("PERISTYLE_TEST_POSTGRES") else { panic!("run ./scripts/test, which starts PostgreSQL") };
     let mut config: Config = url.parse().unwrap();
     let name = format!("introspect_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -201,7 +206,7 @@ fn a_sqlite_shop_becomes_this_manifest() {
 }
 
 #[test]
-fn sqlite_odd_names_become_identifiers() {
+fn odd_names_of_sqlite_become_identifiers() {
     let schema = sqlite(
         r#"
         CREATE TABLE "Odd ""Table"" 1" ("and" TEXT, "NOT" INTEGER, "a b" TEXT, a_b TEXT, "2fa" TEXT, "名" TEXT, "名前" TEXT, "it's" TEXT, "HTTPCode" INT);
@@ -273,7 +278,7 @@ async fn no_two_resources_get_the_same_graphql_type() {
 }
 
 #[test]
-fn relations_get_names_of_their_own() {
+fn relations_of_a_resource_get_different_names() {
     let schema = sqlite(
         "
         CREATE TABLE users (id INTEGER PRIMARY KEY, manager_id INTEGER REFERENCES users, messages INTEGER);
@@ -291,7 +296,7 @@ fn relations_get_names_of_their_own() {
     passes(&text, &schema, Dialect::Sqlite);
     has(&text, r#"manager = { one = "app.user", on = { managerId = "id" } }"#);
     has(&text, r#"users = { many = "app.user", on = { id = "managerId" } }"#);
-    // `sender` is a field, so the relation is called otherwise.
+    // `sender` is a field, so the relation gets another name.
     has(&text, r#"senderIdUser = { one = "app.user", on = { senderId = "id" } }"#);
     has(&text, r#"recipient = { one = "app.user", on = { recipientId = "id" } }"#);
     has(&text, r#"createdByUser = { one = "app.user", on = { createdBy = "id" } }"#);
@@ -305,20 +310,20 @@ fn relations_get_names_of_their_own() {
     has(&text, r#"user = { one = "app.user", on = { owner = "id" } }"#);
     has_not(&text, "code = \"id\"");
     has_not(&text, "gone = ");
-    // A pivot with a time of its own is both.
+    // A pivot with a time is a resource too.
     has(&text, "[resource.app.membership]");
     has(&text, r#"memberships = { many = "app.membership", on = { id = "userId" } }"#);
     has(
         &text,
         r#"groupsByMembership = { many = "app.group", through = "memberships", on = { id = "user_id" }, to = { group_id = "id" } }"#,
     );
-    // A pivot with more to tell is a resource only.
+    // A pivot with other columns is a resource only.
     has(&text, "[resource.app.ban]");
     has_not(&text, "through = \"bans\"");
 }
 
 #[test]
-fn sqlite_schema_knows_keys_and_shadows() {
+fn the_schema_of_sqlite_has_keys_and_no_shadow_tables() {
     let schema = sqlite(
         "
         CREATE TABLE plain (id TEXT PRIMARY KEY, a INT, b INT);

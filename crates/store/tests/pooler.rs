@@ -120,7 +120,7 @@ async fn shared_sessions_are_refused_if_statements_are_prepared() {
     ] {
         let bouncer = PgBouncer::start(mode, Turns::Last).await;
         let database = bouncer.database(&server.name, prepare);
-        match database.check_pooling().await {
+        match database.check_server().await {
             Ok(()) => assert!(!refused, "{mode}"),
             Err(error) => assert!(refused && error.to_string().contains("DATABASE_PREPARE=off"), "{mode} {error}"),
         }
@@ -144,11 +144,11 @@ async fn shared_sessions_are_refused_if_statements_are_prepared() {
         client.batch_execute("COMMIT").await.expect("given back");
     }
     let database = bouncer.database(&server.name, Prepare::On);
-    database.check_pooling().await.expect_err("shared");
+    database.check_server().await.expect_err("shared");
     assert!(matches!(listed(&database, "t.quick").await, Err(Error::Unavailable(reason)) if reason.contains("DATABASE_PREPARE=off")));
     // Nothing stands between here; and one that is away is nobody's pooler.
-    support::open(&server.url).check_pooling().await.expect("a session of our own");
-    support::open("postgres://postgres@127.0.0.1:1/none").check_pooling().await.expect("nothing to refuse");
+    support::open(&server.url).check_server().await.expect("a session of our own");
+    support::open("postgres://postgres@127.0.0.1:1/none").check_server().await.expect("nothing to refuse");
     server.drop().await;
 }
 

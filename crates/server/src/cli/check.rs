@@ -65,7 +65,7 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCod
         }
         print(&json!({ "errors": errors, "warnings": warnings, "resources": resources, "findings": findings }).to_string())?;
     } else {
-        let line = |finding: &Finding| format!("{}: {file}:{}: {}", finding.severity, finding.line, finding.message);
+        let line = |finding: &Finding| format!("{}: {file}:{}: {}", finding.severity.as_str(), finding.line, finding.message);
         let mut lines: Vec<String> = report.findings.iter().map(line).collect();
         lines.extend(not_migrated.then(|| format!("warning: {NOT_MIGRATED}")));
         lines.push(format!("{resources} resource(s): {errors} error(s), {warnings} warning(s)"));

@@ -38,12 +38,6 @@ pub(crate) enum Gathered {
     TooMuch(Vec<usize>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
-    Yes,
-    No,
-}
-
 impl<'b> Gathering<'b> {
     pub(crate) fn new(keys: usize, left: &'b mut usize) -> Self {
         Gathering { batch: Batch::with_capacity(2 * keys), owners: Vec::with_capacity(2 * keys), weights: Vec::new(), keys, left }
@@ -53,21 +47,22 @@ impl<'b> Gathering<'b> {
         self.batch.buffer()
     }
 
-    pub(crate) fn end_row(&mut self, owner: u32) -> Held {
+    /// Ends a row; returns whether it is held, and not only weighed.
+    pub(crate) fn end_row(&mut self, owner: u32) -> bool {
         if !self.weights.is_empty() {
             self.weights[owner as usize] += self.batch.bytes.len() + ROW_OVERHEAD;
             self.batch.bytes.clear();
-            return Held::No;
+            return false;
         }
         self.batch.end_row();
         self.owners.push(owner);
         let size = self.batch.row(self.batch.len() - 1).len() + ROW_OVERHEAD;
         if let Some(left) = self.left.checked_sub(size) {
             *self.left = left;
-            return Held::Yes;
+            return true;
         }
         self.drop_rows();
-        Held::No
+        false
     }
 
     fn drop_rows(&mut self) {

@@ -28,12 +28,6 @@ struct Row<'b> {
     written: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Written {
-    Row,
-    Enough,
-}
-
 impl Rows<'_> {
     pub(crate) fn begin(&mut self) -> bool {
         let more = self.next < self.batch.len();
@@ -48,7 +42,8 @@ impl Rows<'_> {
         !self.steps.is_empty()
     }
 
-    pub(crate) fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> Written {
+    /// Writes the open row until there is enough; returns whether the row is complete.
+    pub(crate) fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> bool {
         while let Some(step) = self.steps.last_mut() {
             match step {
                 Step::Row(row) => {
@@ -72,10 +67,10 @@ impl Rows<'_> {
                 },
             }
             if out.len() >= enough && self.is_open() {
-                return Written::Enough;
+                return false;
             }
         }
-        Written::Row
+        true
     }
 }
 
@@ -208,9 +203,9 @@ mod tests {
         while rows.begin() {
             loop {
                 let mut out = Vec::new();
-                let state = rows.write(&mut out, piece);
+                let is_complete = rows.write(&mut out, piece);
                 whole.push_str(std::str::from_utf8(&out).expect("text"));
-                if state == Written::Row {
+                if is_complete {
                     break;
                 }
             }
@@ -259,7 +254,7 @@ mod tests {
         assert!(rows.begin());
         for _ in 0..100 {
             let mut out = Vec::new();
-            assert_eq!(rows.write(&mut out, 1_000), Written::Enough);
+            assert!(!rows.write(&mut out, 1_000));
             assert!(out.len() < 2_000);
         }
     }

@@ -21,8 +21,8 @@ impl<'c> Checker<'c> {
             Dialect::Postgres => self.postgres_type(field, column, &what),
             Dialect::Sqlite => {
                 if let Some(reason) = affinity::contradiction(field, &column.native) {
-                    let declared = format!("type {} on a column declared {:?}", field.kind.name(), column.native);
-                    self.warning(field.line, format!("{what}: {declared}: {reason}"));
+                    let (kind, native) = (field.kind.name(), &column.native);
+                    self.warning(field.line, format!("{what}: type {kind} on a column declared {native:?}: {reason}"));
                 }
             }
         }
@@ -37,9 +37,8 @@ impl<'c> Checker<'c> {
                 self.error(line, format!("{what}: table `{}` has no column `{name}`{hint}", self.schema.shown(table, self.dialect)));
             }
             Some(column) if column.forbidden => {
-                let message =
-                    format!("{what}: the database user may not read column `{name}` of `{}.{}`; GRANT it SELECT", table.schema, table.name);
-                self.error(line, message);
+                let Table { schema, name: table, .. } = table;
+                self.error(line, format!("{what}: the database user may not read column `{name}` of `{schema}.{table}`; GRANT it SELECT"));
             }
             Some(_) => {}
         }
@@ -47,33 +46,23 @@ impl<'c> Checker<'c> {
     }
 
     fn postgres_type(&mut self, field: &Field, column: &Column, what: &str) {
+        let (line, name, found, kind) = (field.line, &column.name, column.native_name(), field.kind.name());
         if native::native(&field.kind, column).is_none() {
             let advice = match introspect::kind_of(column, Dialect::Postgres) {
                 Some(kind) => format!("declare it {:?}", kind.name()),
                 None => "no type reads it; remove the field, or read it through a view that casts it".to_owned(),
             };
-            let found = column.native_name();
-            self.error(
-                field.line,
-                format!("{what}: column `{}` is {found}, which cannot be read as {}; {advice}", column.name, field.kind.name()),
-            );
+            self.error(line, format!("{what}: column `{name}` is {found}, which cannot be read as {kind}; {advice}"));
         } else if *field.kind.scalar() == Scalar::Int && column.native == "int8" {
-            let brackets = if column.array { "[]" } else { "" };
-            let message = format!(
-                "{what}: column `{}` is int8 and may hold numbers beyond int, which read as null; declare it \"bigint{brackets}\"",
-                column.name
-            );
-            self.warning(field.line, message);
+            let wide = if column.array { "bigint[]" } else { "bigint" };
+            let reason = "is int8 and may hold numbers beyond int, which read as null";
+            self.warning(line, format!("{what}: column `{name}` {reason}; declare it {wide:?}"));
         }
         if column.nested {
-            let found = column.native_name();
-            self.warning(
-                field.line,
-                format!("{what}: column `{}` is {found}; arrays within arrays contradict {}", column.name, field.kind.name()),
-            );
+            self.warning(line, format!("{what}: column `{name}` is {found}; arrays within arrays contradict {kind}"));
         }
         if field.stored != Stored::Standard {
-            self.warning(field.line, format!("{what}: `stored` has a meaning on SQLite only; PostgreSQL ignores it"));
+            self.warning(line, format!("{what}: `stored` has a meaning on SQLite only; PostgreSQL ignores it"));
         }
         if let (Scalar::Enum(values), Some(enumeration)) = (field.kind.scalar(), &column.enumeration) {
             self.labels(field, values, enumeration, what);
@@ -81,23 +70,17 @@ impl<'c> Checker<'c> {
     }
 
     fn labels(&mut self, field: &Field, values: &[EnumValue], enumeration: &Enumeration, what: &str) {
-        let labels = &enumeration.labels;
+        let Enumeration { name, labels, .. } = enumeration;
         let foreign: Vec<&str> = values.iter().map(|value| &**value).filter(|value| !labels.iter().any(|label| label == value)).collect();
         for value in foreign {
             let hint = did_you_mean_as(value, labels.iter().map(|label| (label.as_str(), label.as_str())));
-            self.error(
-                field.line,
-                format!("{what}: {value:?} is no label of the enum `{}`{hint}; take it out of `values`", enumeration.name),
-            );
+            self.error(field.line, format!("{what}: {value:?} is no label of the enum `{name}`{hint}; take it out of `values`"));
         }
         let missing: Vec<String> =
             labels.iter().filter(|label| !values.iter().any(|value| **value == ***label)).map(|label| format!("{label:?}")).collect();
         if !missing.is_empty() {
-            let message = format!(
-                "{what}: the enum `{}` also has {}, which read as null; add to `values` what clients may see",
-                enumeration.name,
-                missing.join(", ")
-            );
+            let missing = missing.join(", ");
+            let message = format!("{what}: the enum `{name}` also has {missing}, which read as null; add to `values` what clients may see");
             self.warning(field.line, message);
         }
     }
@@ -107,51 +90,34 @@ impl<'c> Checker<'c> {
         if table.is_view || table.primary_key.contains(&column.name) {
             return;
         }
-        match (field.nullable, column.nullable) {
+        let name = &column.name;
+        let message = match (field.nullable, column.nullable) {
             (false, true) => {
-                let message = format!(
-                    "{what}: declared `null = false`, but column `{}` may hold NULL; drop `null = false` or set the column NOT NULL",
-                    column.name
-                );
-                self.warning(field.line, message);
+                format!("declared `null = false`, but column `{name}` may hold NULL; drop `null = false` or set the column NOT NULL")
             }
-            (true, false) => {
-                self.warning(field.line, format!("{what}: column `{}` is NOT NULL; declare `null = false`", column.name));
-            }
-            _ => {}
-        }
+            (true, false) => format!("column `{name}` is NOT NULL; declare `null = false`"),
+            _ => return,
+        };
+        self.warning(field.line, format!("{what}: {message}"));
     }
 
     /// Whether rows can be connected by this column of a pivot and this field.
     pub(super) fn pivot_type(&mut self, field: &Field, column: &Column, line: usize, what: &str) {
-        let kind = &field.kind;
+        let (pivot_column, kind) = (format!("column `{}` of the through table", column.name), field.kind.name());
         if self.dialect == Dialect::Sqlite {
             if let Some(reason) = affinity::contradiction(field, &column.native) {
                 // Only the second half of the message, how to fix it, applies here.
                 let advice = reason.rsplit("; ").next().unwrap_or(reason);
-                let declared = format!("column `{}` of the through table is declared {:?}", column.name, column.native);
-                self.warning(line, format!("{what}: {declared}, which may not equal a field of type {}; {advice}", kind.name()));
+                let declared = format!("{pivot_column} is declared {:?}", column.native);
+                self.warning(line, format!("{what}: {declared}, which may not equal a field of type {kind}; {advice}"));
             }
             return;
         }
         if column.enumeration.is_some() {
-            self.error(
-                line,
-                format!(
-                    "{what}: column `{}` of the through table is a native enum, by which rows cannot be connected; use text",
-                    column.name
-                ),
-            );
-        } else if native::native(kind, column).is_none() {
+            self.error(line, format!("{what}: {pivot_column} is a native enum, by which rows cannot be connected; use text"));
+        } else if native::native(&field.kind, column).is_none() {
             let found = column.native_name();
-            self.error(
-                line,
-                format!(
-                    "{what}: column `{}` of the through table is {found}, which cannot equal a field of type {}",
-                    column.name,
-                    kind.name()
-                ),
-            );
+            self.error(line, format!("{what}: {pivot_column} is {found}, which cannot equal a field of type {kind}"));
         }
     }
 }

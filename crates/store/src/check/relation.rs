@@ -45,39 +45,28 @@ impl<'c> Checker<'c> {
     }
 
     fn unique(&mut self, relation: &Relation, (target, fields): (&Resource, &[FieldId]), (table, columns): (&Table, &[&str]), what: &str) {
-        let listed = columns.join(", ");
+        let (line, listed, target_table, target_name) = (relation.line, columns.join(", "), &target.table, &target.full_name);
         if table.is_unique(columns, self.dialect) {
             if self.dialect == Dialect::Sqlite && fields.iter().any(|id| has_spellings(&target.fields[*id])) {
-                let message = format!(
-                    "{what}: ({listed}) is unique by its texts, and compared by value; keep each value in one spelling, or declare the relation `many`"
-                );
-                self.warning(relation.line, message);
+                let advice = "keep each value in one spelling, or declare the relation `many`";
+                self.warning(line, format!("{what}: ({listed}) is unique by its texts, and compared by value; {advice}"));
             }
             return;
         }
-        if table.has_heirs {
-            let message = format!(
-                "{what}: `one` needs a unique key, and no key of `{}` covers the tables that inherit from it; declare the relation `many`",
-                target.table
-            );
-            self.error(relation.line, message);
-        } else if !table.is_view {
-            let message = format!(
-                "{what}: `one` needs a unique key, and ({listed}) is none of table `{}`; add a unique index on {} ({listed}), or declare the relation `many`",
-                target.table,
-                self.schema.shown(table, self.dialect)
-            );
-            self.error(relation.line, message);
-        } else if !target.key.is_empty() && target.key.iter().all(|id| fields.contains(id)) {
-            let message = format!("{what}: `{}` is a view; that ({listed}) is unique is taken from the manifest's `key`", target.table);
-            self.warning(relation.line, message);
-        } else {
-            let message = format!(
-                "{what}: `one` needs a unique key, and `{}` is a view; mark `{}`'s fields of ({listed}) with `key = true` if they are one, or declare the relation `many`",
-                target.table, target.full_name
-            );
-            self.error(relation.line, message);
+        if table.is_view && !target.key.is_empty() && target.key.iter().all(|id| fields.contains(id)) {
+            let trusted = format!("that ({listed}) is unique is taken from the manifest's `key`");
+            self.warning(line, format!("{what}: `{target_table}` is a view; {trusted}"));
+            return;
         }
+        let reason = if table.has_heirs {
+            format!("no key of `{target_table}` covers the tables that inherit from it; declare")
+        } else if table.is_view {
+            format!("`{target_table}` is a view; mark `{target_name}`'s fields of ({listed}) with `key = true` if they are one, or declare")
+        } else {
+            let name = self.schema.shown(table, self.dialect);
+            format!("({listed}) is none of table `{target_table}`; add a unique index on {name} ({listed}), or declare")
+        };
+        self.error(line, format!("{what}: `one` needs a unique key, and {reason} the relation `many`"));
     }
 
     fn index(&mut self, table: &Table, columns: &[&str], line: usize, what: &str) {
@@ -98,13 +87,9 @@ impl<'c> Checker<'c> {
             };
             let sides = has_zone(pivot, name.plain()).zip(has_zone(table, field.column.plain()));
             if sides.is_some_and(|(one, other)| one != other) {
-                let message = format!(
-                    "{what}: of column `{}` of the through table and `{}` of `{}` one is a timestamp with time zone and one is not; make both the same",
-                    name.plain(),
-                    field.column.plain(),
-                    resource.table
-                );
-                self.error(line, message);
+                let columns =
+                    format!("column `{}` of the through table and `{}` of `{}`", name.plain(), field.column.plain(), resource.table);
+                self.error(line, format!("{what}: of {columns} one is a timestamp with time zone and one is not; make both the same"));
             }
         }
     }

@@ -162,7 +162,7 @@ macro_rules! redeem {
 }
 
 /// [`redeem_in_steps`] in one statement of PostgreSQL. `false` if it did nothing: the code is used, or the account or the app is closed.
-async fn redeem_in_one_statement(
+pub async fn redeem_in_one_statement(
     records: &Records,
     redemption: &Redemption,
     client: &Client,
@@ -186,21 +186,15 @@ async fn redeem_in_one_statement(
     let (family, token) = (&redemption.start.family, &redemption.start.refresh);
     let event = granted(family, GrantType::AuthorizationCode);
     let columns = AuditColumns::of(&event);
-    let mut binds = vec![
-        Bind::Id(family.id),
-        Bind::Text(family.client.as_str()),
-        Bind::Id(family.account),
-        Bind::maybe(family.session, Bind::Id),
-        Bind::maybe(family.scope.as_ref(), |scope| Bind::Text(scope.as_str())),
-        Bind::timestamp(family.authenticated_at),
-        Bind::timestamp(family.begun_at),
+    let mut binds = token_families::binds(family).to_vec();
+    binds.extend([
         Bind::digest(&token.digest),
         Bind::timestamp(token.expires_at),
         Bind::Text(event.name()),
         Bind::maybe(context.address, Bind::Text),
         Bind::Json(&columns.data),
         Bind::digest(&redemption.code),
-    ];
+    ]);
     binds.extend(client.app.map(Bind::Id));
     let sql = if client.app.is_some() { WITH_APP } else { WITHOUT_APP };
     if records.run(sql, &binds).await?.is_empty() {

@@ -1,4 +1,6 @@
 //! Migrates the tables to this version: numbered steps, each taken once, all in one transaction.
+//!
+//! If the role of the hub lacks a privilege on PostgreSQL, the error shows the GRANT statements for an administrator.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +8,7 @@ use query::sql::Dialect;
 
 use crate::Error;
 
-use super::{Bind, Records, Row, Run, privileges};
+use super::{Bind, Records, Row, Run};
 
 struct Step {
     version: i64,
@@ -45,6 +47,17 @@ const ALONE: &str = "SELECT pg_advisory_xact_lock(7310034519)";
 
 const TAKEN: &str = "SELECT version FROM peristyle.migration";
 
+const DENIED: &str = "42501";
+
+/// The role and the database as quoted identifiers, and whether the schema exists.
+const CURRENT: &str = "SELECT quote_ident(current_user), quote_ident(current_database()), to_regnamespace('peristyle') IS NOT NULL";
+
+/// The first missing privilege on a table. The table `migration` needs none of them after the migration.
+const MISSING: &str = "SELECT p.right || ' on table peristyle.' || quote_ident(c.relname) FROM pg_catalog.pg_class c \
+     CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p (\"right\") \
+     WHERE c.relnamespace = to_regnamespace('peristyle') AND c.relkind IN ('r', 'p') AND c.relname <> 'migration' \
+     AND NOT has_table_privilege(c.oid, p.right) ORDER BY c.relname, p.right LIMIT 1";
+
 impl Records {
     /// Whether [`Records::migrate`] has steps to take.
     pub async fn is_pending(&self) -> Result<bool, Error> {
@@ -55,9 +68,9 @@ impl Records {
     /// Migrates the tables to this version; returns the names of the steps taken.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
         // A role without the privilege to create tables must start when nothing is pending.
-        let names = if self.is_pending().await? { privileges::explained(self, steps(self).await).await? } else { Vec::new() };
+        let names = if self.is_pending().await? { explained(self, steps(self).await).await? } else { Vec::new() };
         if self.dialect() == Dialect::Postgres {
-            privileges::check(self).await?;
+            check_privileges(self).await?;
         }
         Ok(names)
     }
@@ -74,7 +87,7 @@ async fn taken(records: &Records) -> Result<BTreeSet<i64>, Error> {
         }
         versions(&records.run(TAKEN, &[]).await?)
     };
-    let taken: BTreeSet<i64> = privileges::explained(records, asked.await).await?;
+    let taken: BTreeSet<i64> = explained(records, asked.await).await?;
     let known = STEPS.iter().map(|step| step.version).max().unwrap_or(0);
     match taken.last() {
         Some(last) if *last > known => Err(Error::Setting(format!(
@@ -111,4 +124,40 @@ async fn steps(records: &Records) -> Result<Vec<&'static str>, Error> {
     }
     transaction.commit().await?;
     Ok(names)
+}
+
+async fn check_privileges(records: &Records) -> Result<(), Error> {
+    match records.row(MISSING, &[]).await? {
+        Some(row) => Err(advice(records, &format!("it lacks {}", row.text(0)?)).await),
+        None => Ok(()),
+    }
+}
+
+/// Adds the GRANT statements to the error of a statement that lacked a privilege.
+async fn explained<T>(records: &Records, result: Result<T, Error>) -> Result<T, Error> {
+    match result {
+        Err(Error::Refused(refusal)) if refusal.code() == DENIED => Err(advice(records, &refusal.to_string()).await),
+        other => other,
+    }
+}
+
+async fn advice(records: &Records, reason: &str) -> Error {
+    let asked = async {
+        let row =
+            records.row(CURRENT, &[]).await?.ok_or_else(|| Error::Unexpected("PostgreSQL did not return the current role".to_owned()))?;
+        let (role, database) = (row.text(0)?, row.text(1)?);
+        Ok(if row.flag(2)? {
+            format!(
+                "the role {role} may not use the tables of the hub ({reason}): let it own the schema peristyle and the tables in it, or run \
+                 `peristyle migrate` as their owner and then, as that owner, GRANT USAGE ON SCHEMA peristyle TO {role}; \
+                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA peristyle TO {role}"
+            )
+        } else {
+            format!(
+                "the role {role} may not make the tables of the hub ({reason}): GRANT CREATE ON DATABASE {database} TO {role}, \
+                 or make their schema for it: CREATE SCHEMA peristyle AUTHORIZATION {role}"
+            )
+        })
+    };
+    asked.await.map_or_else(|error: Error| error, Error::Setting)
 }

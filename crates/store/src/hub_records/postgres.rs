@@ -43,12 +43,13 @@ impl PostgresWriters {
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        let mut retry = if sql.starts_with("SELECT") { Retry::Once } else { Retry::Never };
+        // Any other statement may have run and committed before the connection was closed.
+        let mut can_retry = sql.starts_with("SELECT");
         loop {
             let mut lease = lease(&self.pool).await?;
             match lease.step(self.timeout, async |connection| run(connection, sql, binds).await).await {
-                Ok(rows) => return Ok(rows),
-                Err(error) => retry.after(&lease, error)?,
+                Err(Error::Unavailable(_)) if can_retry && lease.is_gone() => can_retry = false,
+                result => return result,
             }
         }
     }
@@ -59,12 +60,13 @@ impl PostgresWriters {
         begin: &'static str,
         first: Option<BoundStatement<'_>>,
     ) -> Result<(PostgresTransaction, Vec<Row>), Error> {
-        let mut retry = Retry::Once;
+        let mut can_retry = true;
         loop {
             let mut open = self.open().await?;
             match open.step(async |connection| together(connection, Some(begin), first.as_slice(), None).await).await {
-                Ok(rows) => return Ok((open, rows)),
-                Err(error) => retry.after(&open.lease, error)?,
+                // The connection was closed, or was discarded with a stale statement.
+                Err(Error::Unavailable(_)) if can_retry && open.lease.is_gone() => can_retry = false,
+                result => return result.map(|rows| (open, rows)),
             }
         }
     }
@@ -90,24 +92,6 @@ impl PostgresWriters {
         let mut lease = lease(&self.pool).await?;
         lease.enter(LeaseState::InTransaction);
         Ok(PostgresTransaction { lease: Box::new(lease), timeout: self.timeout, stale: false })
-    }
-}
-
-/// Whether to retry after a closed connection. A statement that commits by itself may have run, so of these only a SELECT is retried.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Retry {
-    Once,
-    Never,
-}
-
-impl Retry {
-    fn after(&mut self, lease: &Lease, error: Error) -> Result<(), Error> {
-        // A connection with a stale statement was discarded too.
-        let closed = matches!(error, Error::Unavailable(_)) && lease.is_gone();
-        match std::mem::replace(self, Retry::Never) {
-            Retry::Once if closed => Ok(()),
-            _ => Err(error),
-        }
     }
 }
 

@@ -18,9 +18,8 @@ const FAMILIAR_TO_SECONDS: i64 = 3_600;
 /// The counters of an attempt, in locking order.
 #[derive(Clone, Debug)]
 pub struct ThrottleKeys {
-    pair: ThrottleKey,
-    account: Option<ThrottleKey>,
-    address: Option<ThrottleKey>,
+    /// Of the name from the address, of the name, and of the address. A client has only the first, which stands in for the others.
+    counters: [ThrottleKey; 3],
     origin: Option<Origin>,
 }
 
@@ -35,27 +34,22 @@ impl ThrottleKeys {
     /// For a sign-in with a name from a client address; the candidate is the account with that name.
     pub fn sign_in(name: &str, address: &str, known: Option<&LoginCandidate>) -> Self {
         let origin = |known: &LoginCandidate| Origin { account: known.account.id, address: address.to_owned(), last_here: known.last_here };
-        ThrottleKeys {
-            pair: Counter::Pair(name, address).key(),
-            account: Some(Counter::Account(name).key()),
-            address: Some(Counter::Address(address).key()),
-            origin: known.map(origin),
-        }
+        let counters = [Counter::Pair(name, address), Counter::Account(name), Counter::Address(address)];
+        ThrottleKeys { counters: counters.map(|counter| counter.key()), origin: known.map(origin) }
     }
 
     /// For a client that shows its secret from a client address.
     pub fn client(id: &str, address: &str) -> Self {
-        ThrottleKeys { pair: Counter::Client(id, address).key(), account: None, address: None, origin: None }
+        ThrottleKeys { counters: [Counter::Client(id, address).key(); 3], origin: None }
     }
 
     /// The keys of the name from the address, of the name, and of the address.
     pub fn counters(&self) -> [ThrottleKey; 3] {
-        // A client has only the first; it stands in for the others.
-        [self.pair, self.account.unwrap_or(self.pair), self.address.unwrap_or(self.pair)]
+        self.counters
     }
 
     fn counter(&self, binding: Binding) -> ThrottleKey {
-        let [pair, account, address] = self.counters();
+        let [pair, account, address] = self.counters;
         match binding {
             Binding::Pair => pair,
             Binding::Account => account,
@@ -122,7 +116,7 @@ async fn admit(transaction: Transaction, keys: &ThrottleKeys, before: &Evidence,
     const ADMITTED: &str = "UPDATE peristyle.failure SET admitted_at = $2 WHERE key = $1";
     match before.admission(now) {
         Some(at) if before.admitted_at != Some(at) => {
-            transaction.commit_with(ADMITTED, &[Bind::Bytes(&keys.pair), Bind::timestamp(at)]).await
+            transaction.commit_with(ADMITTED, &[Bind::Bytes(&keys.counters[0]), Bind::timestamp(at)]).await
         }
         _ => Ok(()),
     }
@@ -135,7 +129,7 @@ pub async fn client_failed(records: &Records, keys: &ThrottleKeys, now: Timestam
     let verdict = judge_client(before.pair, now);
     if verdict == ThrottleDecision::Try {
         let count = Bind::Number(before.pair.failed(now).count.into());
-        transaction.commit_with(COUNTED, &[Bind::Bytes(&keys.pair), count, Bind::timestamp(now)]).await?;
+        transaction.commit_with(COUNTED, &[Bind::Bytes(&keys.counters[0]), count, Bind::timestamp(now)]).await?;
     }
     Ok(verdict)
 }
@@ -180,9 +174,11 @@ async fn lock(records: &Records, keys: &ThrottleKeys, now: Timestamp) -> Result<
         counter_columns!()
     );
     let [pair, account, address] = bound(keys);
-    let (transaction, rows) = match keys.account {
-        Some(_) => records.begin_async_commit(LOCK, &[pair, account, address, long_ago(now)]).await?,
-        None => records.begin_async_commit(PAIR_LOCK, &[pair, long_ago(now)]).await?,
+    let is_client = keys.counters[0] == keys.counters[1];
+    let (transaction, rows) = if is_client {
+        records.begin_async_commit(PAIR_LOCK, &[pair, long_ago(now)]).await?
+    } else {
+        records.begin_async_commit(LOCK, &[pair, account, address, long_ago(now)]).await?
     };
     Ok((transaction, read(&rows, keys)?))
 }
@@ -197,19 +193,17 @@ fn long_ago(now: Timestamp) -> Bind<'static> {
 }
 
 fn bound(keys: &ThrottleKeys) -> [Bind<'_>; 3] {
-    // As [`ThrottleKeys::counters`], without a copy.
-    let [account, address] = [&keys.account, &keys.address].map(|key| key.as_ref().unwrap_or(&keys.pair));
-    [Bind::Bytes(&keys.pair), Bind::Bytes(account), Bind::Bytes(address)]
+    keys.counters.each_ref().map(|key| Bind::Bytes(key))
 }
 
 fn read(rows: &[Row], keys: &ThrottleKeys) -> Result<Evidence, Error> {
     let mut evidence = Evidence { address_is: keys.address_is(), ..Evidence::default() };
     for row in rows {
         let (key, failures) = (row.bytes(0)?, counter(row)?);
-        if key == keys.pair {
+        if key == keys.counters[0] {
             evidence.pair = failures;
             evidence.admitted_at = row.maybe_timestamp(5)?;
-        } else if keys.account.is_some_and(|account| key == account) {
+        } else if key == keys.counters[1] {
             evidence.account = failures;
         } else {
             evidence.address = failures;

@@ -111,16 +111,8 @@ pub(crate) async fn insert(
                           AND (k.hash = $9 OR k.hash = $10) FOR SHARE RETURNING id";
     const TOKEN: &str = "INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) VALUES ($1, $2, $3, $4)";
     let (family, token) = (&start.family, &start.refresh);
-    let binds = [
-        Bind::Id(family.id),
-        Bind::Text(family.client.as_str()),
-        Bind::Id(family.account),
-        Bind::maybe(family.session, Bind::Id),
-        Bind::maybe(family.scope.as_ref(), |scope| Bind::Text(scope.as_str())),
-        Bind::timestamp(family.authenticated_at),
-        Bind::timestamp(family.begun_at),
-        Bind::maybe(family.begun_by, |grant| Bind::Text(grant.as_str())),
-    ];
+    let begun_by = Bind::maybe(family.begun_by, |grant| Bind::Text(grant.as_str()));
+    let binds = [&binds(family)[..], &[begun_by]].concat();
     let rows = match proof {
         Some(proof) => transaction.run(PROVEN, &[&binds[..], &accounts::proven(proof)].concat()).await?,
         None => transaction.run(OPEN, &binds).await?,
@@ -134,6 +126,19 @@ pub(crate) async fn insert(
         Admission::Admitted => FamilyStart::Done,
         Admission::Refused => FamilyStart::Refused,
     })
+}
+
+/// The first values of an insert.
+pub(crate) fn binds(family: &Family) -> [Bind<'_>; 7] {
+    [
+        Bind::Id(family.id),
+        Bind::Text(family.client.as_str()),
+        Bind::Id(family.account),
+        Bind::maybe(family.session, Bind::Id),
+        Bind::maybe(family.scope.as_ref(), |scope| Bind::Text(scope.as_str())),
+        Bind::timestamp(family.authenticated_at),
+        Bind::timestamp(family.begun_at),
+    ]
 }
 
 pub(crate) fn granted(family: &Family, grant: GrantType) -> AuditEvent {

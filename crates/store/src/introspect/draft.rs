@@ -1,15 +1,16 @@
 //! Drafts the resources of a manifest without relations: one for each table that has none, under a free name.
 
+use std::collections::HashSet;
+
 use query::catalog::{Catalog, Link, Resource};
 use query::sql::Dialect;
 
 use crate::schema::{Schema, Table};
 
-use super::case_and_plural::{camel, context, usual_schema};
 use super::fields::fields;
 use super::model::{Draft, KnownRelation, Model};
+use super::naming::{Names, camel, context, usual_schema};
 use super::offered_list::OfferedList;
-use super::taken_names::Names;
 use super::through;
 
 pub(super) type Existing<'c> = (&'c Catalog, OfferedList);
@@ -19,7 +20,17 @@ type Home<'s, 'c> = (&'s Table, &'c Resource);
 /// Drafts every table that can be read, in the order of the schema.
 pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<Existing<'_>>) -> Model<'s> {
     let (catalog, seen) = existing.map_or((None, OfferedList::default()), |(catalog, seen)| (Some(catalog), seen));
-    let mut model = Model::empty(schema, dialect, seen);
+    let mut model = Model {
+        schema,
+        dialect,
+        seen,
+        resources: Vec::new(),
+        known_pivots: HashSet::new(),
+        linked: Vec::new(),
+        unlinked: Vec::new(),
+        unreadable: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut names = Names::default();
     if let Some(catalog) = catalog {
         catalog.resources().iter().for_each(|resource| names.take(&resource.context, &resource.name, &resource.plural));
@@ -71,7 +82,7 @@ fn drafted<'s>(
     let mut draft = match (behind.first(), catalog) {
         (Some(resource), Some(catalog)) => known(table, resource, catalog),
         // A resource that was offered and is missing was deleted on purpose.
-        _ if model.seen.has_table(table, model.dialect) => return None,
+        _ if model.seen.tables.has(table, model.dialect) => return None,
         _ => fresh(table, names),
     };
     draft.table_text = table_text;

@@ -6,9 +6,9 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{Column, Table, same};
 
-use super::case_and_plural::{camel, free};
 use super::kind::{self, offered, stored};
 use super::model::{Draft, DraftField, Model};
+use super::naming::{camel, free};
 
 /// The existing fields, and one for each new column that no resource of the table has.
 pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
@@ -28,7 +28,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
     for (column, kind) in kinds {
         let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
-        if model.seen.has_column(table, &column.name, model.dialect) || behind.iter().any(is_mapped) {
+        if model.seen.tables.has_column(table, &column.name, model.dialect) || behind.iter().any(is_mapped) {
             continue;
         }
         match kind {
@@ -36,7 +36,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
                 let (key, field) = (key_is_whole && is_key_column(column), fresh(draft, column, kind, dialect));
                 draft.fields.push(DraftField { key, not_null: field.not_null && !key, ..field });
             }
-            None if model.seen.has_left_out_column(table, &column.name, model.dialect) => {}
+            None if model.seen.left_out.has_column(table, &column.name, model.dialect) => {}
             None => draft.notes.push(unreadable(column)),
         }
     }

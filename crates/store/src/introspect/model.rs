@@ -27,20 +27,6 @@ pub(super) struct Model<'s> {
 }
 
 impl<'s> Model<'s> {
-    pub(super) fn empty(schema: &'s Schema, dialect: Dialect, seen: OfferedList) -> Self {
-        Model {
-            schema,
-            dialect,
-            seen,
-            resources: Vec::new(),
-            known_pivots: HashSet::new(),
-            linked: Vec::new(),
-            unlinked: Vec::new(),
-            unreadable: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-
     pub(super) fn place(&self, foreign_key: &ForeignKey) -> Option<usize> {
         self.resources.iter().position(|draft| draft.table.schema == foreign_key.schema && draft.table.name == foreign_key.table)
     }
@@ -49,7 +35,7 @@ impl<'s> Model<'s> {
     pub(super) fn leave_out_table(&mut self, draft: &Draft<'s>) {
         let table = draft.table;
         self.unreadable.push(table);
-        if self.seen.has_left_out(table, self.dialect) && draft.notes.is_empty() {
+        if self.seen.left_out.has(table, self.dialect) && draft.notes.is_empty() {
             return;
         }
         let reason = match (&table.unreadable, &table.unseen) {

@@ -8,7 +8,10 @@ use query::sql::Dialect;
 
 use crate::schema::{ForeignKey, Table, same};
 
-use super::case_and_plural::{quoted, usual_schema};
+use super::kind::offered;
+use super::model::{Model, is_among};
+use super::naming::{quoted, usual_schema};
+use super::through::foreign_keys;
 
 const HEADING: [&str; 2] = [
     "# What `peristyle introspect` has seen. `--update` adds only what is not listed here, so that what is deleted above",
@@ -20,12 +23,15 @@ const WIDTH: usize = 116;
 /// The tables, columns and foreign keys that were offered to the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OfferedList {
-    /// Columns by table, as a manifest names it.
-    tables: BTreeMap<String, Vec<String>>,
+    pub(super) tables: OfferedColumns,
     /// Columns that were left out with a note, also of tables that were left out.
-    left_out: BTreeMap<String, Vec<String>>,
+    pub(super) left_out: OfferedColumns,
     links: Vec<OfferedListLink>,
 }
+
+/// Columns by table, as a manifest names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OfferedColumns(BTreeMap<String, Vec<String>>);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct OfferedListLink {
@@ -37,7 +43,7 @@ struct OfferedListLink {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Offered {
+enum Offered {
     Yes,
     No,
 }
@@ -67,17 +73,11 @@ impl OfferedList {
     fn read(&mut self, line: &str, dialect: Dialect) -> Option<()> {
         let mut reader = Reader(line.trim().strip_prefix('#')?.trim_start().strip_prefix("introspected ")?);
         let table = relisted(reader.name()?, dialect);
+        let tables = if reader.sign(LEFT_OUT).is_some() { &mut self.left_out } else { &mut self.tables };
         if reader.sign(":").is_some() {
             let columns = reader.names();
             reader.end()?;
-            self.tables.entry(table).or_default().extend(columns);
-            return Some(());
-        }
-        if reader.sign(LEFT_OUT).is_some() {
-            reader.sign(":")?;
-            let columns = reader.names();
-            reader.end()?;
-            self.left_out.entry(table).or_default().extend(columns);
+            tables.0.entry(table).or_default().extend(columns);
             return Some(());
         }
         let columns = reader.bracketed()?;
@@ -87,22 +87,6 @@ impl OfferedList {
         reader.end()?;
         self.links.push(OfferedListLink { table, columns, target, target_columns, left_out });
         Some(())
-    }
-
-    pub(super) fn has_table(&self, table: &Table, dialect: Dialect) -> bool {
-        has(&self.tables, table, dialect)
-    }
-
-    pub(super) fn has_column(&self, table: &Table, column: &str, dialect: Dialect) -> bool {
-        columns_of(&self.tables, table, dialect).any(|known| same(known, column, dialect))
-    }
-
-    pub(super) fn has_left_out(&self, table: &Table, dialect: Dialect) -> bool {
-        has(&self.left_out, table, dialect)
-    }
-
-    pub(super) fn has_left_out_column(&self, table: &Table, column: &str, dialect: Dialect) -> bool {
-        columns_of(&self.left_out, table, dialect).any(|known| same(known, column, dialect))
     }
 
     pub(super) fn has_link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> bool {
@@ -126,15 +110,7 @@ impl OfferedList {
         })
     }
 
-    pub(super) fn offer(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
-        self.tables.insert(listed(&table.schema, &table.name, dialect), columns);
-    }
-
-    pub(super) fn leave_out(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
-        self.left_out.insert(listed(&table.schema, &table.name, dialect), columns);
-    }
-
-    pub(super) fn add_link(&mut self, table: &Table, foreign_key: &ForeignKey, offered: Offered, dialect: Dialect) {
+    fn add_link(&mut self, table: &Table, foreign_key: &ForeignKey, offered: Offered, dialect: Dialect) {
         self.links.push(OfferedListLink {
             table: listed(&table.schema, &table.name, dialect),
             columns: foreign_key.columns.clone(),
@@ -147,7 +123,7 @@ impl OfferedList {
     pub(super) fn says_the_same(&self, other: &OfferedList) -> bool {
         let sorted = |known: &OfferedList| {
             let mut known = known.clone();
-            known.tables.values_mut().chain(known.left_out.values_mut()).for_each(|columns| columns.sort());
+            known.tables.0.values_mut().chain(known.left_out.0.values_mut()).for_each(|columns| columns.sort());
             known.links.sort();
             known
         };
@@ -157,11 +133,10 @@ impl OfferedList {
     pub(super) fn write(&self, text: &mut String) {
         // Writing to a string never fails.
         let _ = writeln!(text, "\n{}\n{}", HEADING[0], HEADING[1]);
-        for (table, columns) in &self.tables {
-            listing(text, &format!("# introspected {}:", name(table)), columns);
-        }
-        for (table, columns) in &self.left_out {
-            listing(text, &format!("# introspected {}{LEFT_OUT}:", name(table)), columns);
+        for (end, tables) in [("", &self.tables), (LEFT_OUT, &self.left_out)] {
+            for (table, columns) in &tables.0 {
+                write_columns(text, &format!("# introspected {}{end}:", name(table)), columns);
+            }
         }
         for OfferedListLink { table, columns, target, target_columns, left_out } in &self.links {
             let end = if *left_out { LEFT_OUT } else { "" };
@@ -171,8 +146,78 @@ impl OfferedList {
     }
 }
 
+impl OfferedColumns {
+    fn of<'k>(&'k self, table: &Table, dialect: Dialect) -> impl Iterator<Item = &'k Vec<String>> {
+        let name = listed(&table.schema, &table.name, dialect);
+        self.0.iter().filter(move |(known, _)| same(known, &name, dialect)).map(|(_, columns)| columns)
+    }
+
+    pub(super) fn has(&self, table: &Table, dialect: Dialect) -> bool {
+        self.of(table, dialect).next().is_some()
+    }
+
+    pub(super) fn has_column(&self, table: &Table, column: &str, dialect: Dialect) -> bool {
+        self.of(table, dialect).flatten().any(|known| same(known, column, dialect))
+    }
+
+    fn insert(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
+        self.0.insert(listed(&table.schema, &table.name, dialect), columns);
+    }
+}
+
+/// Everything offered now or before that the database still has.
+pub(super) fn listing(model: &Model) -> OfferedList {
+    let mut known = OfferedList::default();
+    for table in &model.schema.tables {
+        if let Some(left_out) = left_out(table, model) {
+            known.left_out.insert(table, left_out, model.dialect);
+        }
+        let columns = columns(table, model);
+        if model.seen.tables.has(table, model.dialect) || !columns.is_empty() {
+            known.tables.insert(table, columns, model.dialect);
+        }
+    }
+    for table in &model.schema.tables {
+        links(&mut known, table, model);
+    }
+    known
+}
+
+fn links(known: &mut OfferedList, table: &Table, model: &Model) {
+    let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
+    let broken = table.broken_keys.iter().map(|(foreign_key, _)| foreign_key);
+    for foreign_key in foreign_keys(table).into_iter().chain(broken) {
+        if only_joins || is_among(&model.linked, table, foreign_key) || model.seen.has_link(table, foreign_key, model.dialect) {
+            known.add_link(table, foreign_key, Offered::Yes, model.dialect);
+        } else if is_among(&model.unlinked, table, foreign_key) {
+            known.add_link(table, foreign_key, Offered::No, model.dialect);
+        }
+    }
+}
+
+fn is_drafted(table: &Table, model: &Model) -> bool {
+    model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table))
+}
+
+fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
+    let was_noted = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
+    let is_drafted = is_drafted(table, model);
+    let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
+    let noted = unreadable.filter(|column| was_noted || is_drafted || model.seen.left_out.has_column(table, &column.name, model.dialect));
+    let columns: Vec<String> = noted.map(|column| column.name.clone()).collect();
+    (was_noted || !columns.is_empty()).then_some(columns)
+}
+
+fn columns(table: &Table, model: &Model) -> Vec<String> {
+    let is_drafted = is_drafted(table, model);
+    let listed = table.columns.iter().filter(|column| {
+        is_drafted && offered(column, model.dialect).is_some() || model.seen.tables.has_column(table, &column.name, model.dialect)
+    });
+    listed.map(|column| column.name.clone()).collect()
+}
+
 /// Writes columns in as many lines as needed, each with the same start.
-fn listing(text: &mut String, start: &str, columns: &[String]) {
+fn write_columns(text: &mut String, start: &str, columns: &[String]) {
     let mut line = start.to_owned();
     for (place, column) in columns.iter().map(|column| name(column)).enumerate() {
         if place > 0 {
@@ -197,16 +242,6 @@ fn relisted(name: String, dialect: Dialect) -> String {
         Some((schema, table)) => listed(schema, table, dialect),
         None => name,
     }
-}
-
-fn has(tables: &BTreeMap<String, Vec<String>>, table: &Table, dialect: Dialect) -> bool {
-    let name = listed(&table.schema, &table.name, dialect);
-    tables.keys().any(|known| same(known, &name, dialect))
-}
-
-fn columns_of<'k>(tables: &'k BTreeMap<String, Vec<String>>, table: &Table, dialect: Dialect) -> impl Iterator<Item = &'k String> {
-    let name = listed(&table.schema, &table.name, dialect);
-    tables.iter().filter(move |(known, _)| same(known, &name, dialect)).flat_map(|(_, columns)| columns)
 }
 
 fn names(all: &[String]) -> String {

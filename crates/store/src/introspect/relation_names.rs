@@ -2,8 +2,8 @@
 
 use crate::schema::{ForeignKey, Table};
 
-use super::case_and_plural::{camel, capital, free, without_id};
 use super::model::{DraftField, DraftRelation, Model, is_among};
+use super::naming::{camel, capital, free, without_id};
 use super::through::{Crossing, crossings, foreign_keys};
 
 /// A foreign key whose two ends are resources.

@@ -3,13 +3,13 @@
 use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
-use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, TomlError, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, RawString, Table, TableLike, TomlError, Value};
 
 use crate::schema::Schema;
 
 use super::model::Draft;
 use super::offered_list::OfferedList;
-use super::{comments, draft, offered_now, relation_names, write};
+use super::{draft, offered_list, relation_names, write};
 
 #[derive(Clone, Debug)]
 pub struct Update {
@@ -51,7 +51,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
         }
     }
     notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
-    let known = offered_now::offered_now(&model);
+    let known = offered_list::listing(&model);
     if added.is_empty() && notes.is_empty() && had_list && known.says_the_same(&model.seen) {
         return Ok(Update { text: existing.to_owned(), added, notes, tables: model.resources.len() });
     }
@@ -105,7 +105,7 @@ fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) ->
 
 fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Option<&'d mut dyn TableLike> {
     let is_there = document.get("resource")?.get(&draft.context)?.get(&draft.name)?.get(part).is_some();
-    let ending = if is_there { String::new() } else { comments::take_ending(document, &draft.context, &draft.name) };
+    let ending = if is_there { String::new() } else { take_ending(document, &draft.context, &draft.name) };
     let contexts = document.get_mut("resource")?.as_table_like_mut()?;
     let resource = contexts.get_mut(&draft.context)?.as_table_like_mut()?.get_mut(&draft.name)?;
     let made = if resource.is_inline_table() { Item::Value(Value::InlineTable(InlineTable::new())) } else { Item::Table(after(&ending)) };
@@ -114,6 +114,63 @@ fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Opti
         resource.insert(part, made);
     }
     resource.get_mut(part)?.as_table_like_mut()
+}
+
+/// Takes the comments at the end of a resource's last table, for the header of the table that will follow it: the editor attaches them to
+/// the next header, so a new table would come before them.
+fn take_ending(document: &mut DocumentMut, context: &str, name: &str) -> String {
+    let Some(last) = position(document, context, name) else { return String::new() };
+    if let Some(next) = next_position(document.as_table(), last)
+        && let Some(table) = at(document.as_table_mut(), next)
+    {
+        let (ending, rest) = split(&decor_text(table.decor().prefix()));
+        // A comment right above a header belongs to that header.
+        if !rest.trim_start_matches([' ', '\t']).starts_with('\n') {
+            return String::new();
+        }
+        table.decor_mut().set_prefix(rest);
+        return ending;
+    }
+    let (ending, rest) = split(&decor_text(Some(document.trailing())));
+    document.set_trailing(rest);
+    ending
+}
+
+/// The position of a resource's last table, or of the table that holds it under dotted keys.
+fn position(document: &DocumentMut, context: &str, name: &str) -> Option<isize> {
+    let context = document.get("resource")?.get(context)?.as_table()?;
+    last_position(context.get(name)?.as_table()?).or(context.position())
+}
+
+fn decor_text(raw: Option<&RawString>) -> String {
+    raw.and_then(RawString::as_str).unwrap_or_default().replace("\r\n", "\n")
+}
+
+fn split(text: &str) -> (String, String) {
+    let length = text.split_inclusive('\n').take_while(|line| line.trim_start().starts_with('#')).map(str::len).sum();
+    let (comments, rest) = text.split_at(length);
+    let end = if comments.is_empty() || comments.ends_with('\n') { "" } else { "\n" };
+    (format!("{comments}{end}"), rest.to_owned())
+}
+
+fn tables(table: &Table) -> impl Iterator<Item = &Table> {
+    table.iter().filter_map(|(_, item)| item.as_table())
+}
+
+fn last_position(table: &Table) -> Option<isize> {
+    tables(table).filter_map(last_position).last().or(table.position())
+}
+
+fn next_position(table: &Table, after: isize) -> Option<isize> {
+    let own = table.position().filter(|position| *position > after && !table.is_implicit());
+    tables(table).filter_map(|table| next_position(table, after)).chain(own).min()
+}
+
+fn at(table: &mut Table, position: isize) -> Option<&mut Table> {
+    if table.position() == Some(position) && !table.is_implicit() {
+        return Some(table);
+    }
+    table.iter_mut().filter_map(|(_, item)| item.as_table_mut()).find_map(|table| at(table, position))
 }
 
 fn after(comments: &str) -> Table {
@@ -137,11 +194,10 @@ impl Layout {
         for (name, _) in table.iter() {
             let Some(key) = table.key(name) else { continue };
             let decor = key.leaf_decor();
-            let text = |raw: Option<&toml_edit::RawString>| raw.and_then(toml_edit::RawString::as_str).unwrap_or_default().to_owned();
-            let before = text(decor.prefix());
+            let before = decor_text(decor.prefix());
             let line = before.rsplit('\n').next().unwrap_or_default();
             indentation = if line.trim().is_empty() { line.to_owned() } else { String::new() };
-            widths.push(key.display_repr().len() + text(decor.suffix()).len());
+            widths.push(key.display_repr().len() + decor_text(decor.suffix()).len());
         }
         let shared = widths.first().copied().filter(|first| widths.len() > 1 && widths.iter().all(|width| width == first));
         Layout { indentation, width: shared }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use query::catalog::Stored;
 use query::types::Scalar;
 
-use super::case_and_plural::quoted;
 use super::model::{Draft, DraftField, DraftRelation, column_is_implied};
+use super::naming::quoted;
 
 pub(super) fn note(text: &mut String, note: &str) {
     // Writing to a string never fails.

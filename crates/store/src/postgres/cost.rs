@@ -7,14 +7,13 @@ use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::TryStreamExt;
 use lru::LruCache;
 use query::sql::{Query, Sql, Total};
-use tokio_postgres::Row;
 
 use crate::Error;
 
-use super::{Postgres, bind};
+use super::Postgres;
+use super::explain::explain;
 
 /// How long an estimate counts: statistics of tables change.
 const ESTIMATE_LIFETIME: Duration = Duration::from_secs(60);
@@ -62,14 +61,8 @@ impl CostLimit {
         if let Some(cost) = self.known(key) {
             return Ok(cost);
         }
-        let text = format!("EXPLAIN (FORMAT JSON) {}", sql.text());
-        let mut lease = postgres.lease().await?;
-        let explain = lease.step(postgres.timeout, async |connection| {
-            connection.client.query_typed_raw(&text, bind::typed(sql, None)).await?.try_collect::<Vec<Row>>().await
-        });
-        let rows = explain.await?;
-        let document = rows.first().and_then(|row| row.try_get::<_, serde_json::Value>(0).ok());
-        let cost = document.and_then(|document| document[0]["Plan"]["Total Cost"].as_f64());
+        let document = explain(&mut postgres.lease().await?, postgres, "FORMAT JSON", (sql, None)).await?;
+        let cost = document[0]["Plan"]["Total Cost"].as_f64();
         let cost = cost.ok_or_else(|| Error::Unexpected("PostgreSQL returned no cost estimate".to_owned()))?;
         self.remember(key, cost);
         Ok(cost)

@@ -18,6 +18,8 @@ use super::{Connection, Lease, Postgres, bind};
 /// How many rows of a level give keys for the level below.
 const SAMPLE_ROWS: usize = 256;
 
+const ANALYZED: &str = "ANALYZE, BUFFERS, FORMAT JSON";
+
 /// Conditions of a node, shown by name only.
 const CONDITIONS: [&str; 12] = [
     "Index Cond",
@@ -49,7 +51,7 @@ const FIGURES: [&str; 10] = [
 
 pub(crate) async fn analyze(postgres: &Postgres, root: &Level, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut lease = postgres.lease().await?;
-    let document = explain(&mut lease, postgres, &root.sql, None).await?;
+    let document = explain(&mut lease, postgres, ANALYZED, (&root.sql, None)).await?;
     let mut plans = vec![(String::new(), lines(&document, detail))];
     let mut levels = Vec::new();
     if !root.children.is_empty() {
@@ -59,7 +61,7 @@ pub(crate) async fn analyze(postgres: &Postgres, root: &Level, detail: PlanDetai
     while let Some((path, level, pending)) = levels.pop() {
         for (keys, child) in pending.into_iter().zip(&level.children) {
             let (path, level) = (below(&path, &child.key), &child.level);
-            let document = explain(&mut lease, postgres, &level.sql, Some(&keys)).await?;
+            let document = explain(&mut lease, postgres, ANALYZED, (&level.sql, Some(&keys))).await?;
             plans.push((path.clone(), lines(&document, detail)));
             let batch =
                 lease.step(postgres.timeout, async |connection| sample(connection, level, Some(&keys), postgres.memory).await).await?;
@@ -74,8 +76,14 @@ async fn sample(connection: &mut Connection, level: &Level, keys: Option<&Keys>,
     Ok(collect(level, open(connection, &first, keys).await?, &BatchSize::whole(bytes)).await?.batch)
 }
 
-async fn explain(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Value, Error> {
-    let text = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {}", sql.text());
+/// The plan of a statement as JSON; null if PostgreSQL returned none.
+pub(super) async fn explain(
+    lease: &mut Lease,
+    postgres: &Postgres,
+    options: &str,
+    (sql, keys): (&Sql, Option<&Keys>),
+) -> Result<Value, Error> {
+    let text = format!("EXPLAIN ({options}) {}", sql.text());
     let explain = async |connection: &mut Connection| {
         let rows: Vec<Row> = connection.client.query_typed_raw(&text, bind::typed(sql, keys)).await?.try_collect().await?;
         let document = rows.first().and_then(|row| row.try_get(0).ok());

@@ -143,11 +143,14 @@ mod tests {
         url.expect("run ./scripts/test, which starts PostgreSQL")
     }
 
+    async fn row(postgres: &Postgres, sql: &str) -> tokio_postgres::Row {
+        let mut lease = postgres.lease().await.expect("a connection");
+        lease.step(LIMIT, async |connection| connection.client.query_one(sql, &[]).await).await.expect("a row")
+    }
+
     /// The session of the only connection, and its isolation level.
     async fn session(postgres: &Postgres) -> (i32, String) {
-        let sql = "SELECT pg_backend_pid(), current_setting('transaction_isolation')";
-        let mut lease = postgres.lease().await.expect("a connection");
-        let row = lease.step(LIMIT, async |connection| connection.client.query_one(sql, &[]).await).await.expect("a row");
+        let row = row(postgres, "SELECT pg_backend_pid(), current_setting('transaction_isolation')").await;
         (row.get(0), row.get(1))
     }
 
@@ -215,9 +218,7 @@ mod tests {
             let mark = if url.contains('?') { '&' } else { '?' };
             let url = format!("{url}{mark}options=-c%20effective_io_concurrency%3D{asked}");
             let postgres = Postgres::new(&url, &DatabaseSettings::default()).expect("a pool");
-            let mut lease = postgres.lease().await.expect("a connection");
-            let sql = "SELECT current_setting('effective_io_concurrency')";
-            let row = lease.step(LIMIT, async |connection| connection.client.query_one(sql, &[]).await).await.expect("a row");
+            let row = row(&postgres, "SELECT current_setting('effective_io_concurrency')").await;
             assert_eq!(row.get::<_, &str>(0), expected, "where it was {asked}");
         }
     }

@@ -16,14 +16,13 @@ use super::{Connection, Lease, LeaseState, Postgres, bind};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.
 pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(Batch, i64)>, Error> {
-    let mut retried = false;
+    let mut can_retry = true;
     let (mut lease, Portion { mut batch, after }, asked) = loop {
         let mut lease = postgres.lease().await?;
         match root(postgres, &mut lease, query).await {
-            Ok((portion, asked)) => break (lease, portion, asked),
             // The pool may hold connections to a server that has restarted.
-            Err(Error::Unavailable(_)) if !retried => retried = true,
-            Err(error) => return Err(error),
+            Err(Error::Unavailable(_)) if can_retry => can_retry = false,
+            result => break result.map(|(portion, asked)| (lease, portion, asked))?,
         }
     };
     if after == After::Dropped {

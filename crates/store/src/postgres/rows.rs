@@ -7,7 +7,7 @@ use query::sql::{ChildLevel, Level, Owner, Sql};
 use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
-use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
+use crate::assemble::{After, Batch, Gathered, Gathering, Keys, Portion};
 use crate::run::{BatchSize, is_cached};
 use crate::settings::Prepare;
 
@@ -83,7 +83,7 @@ pub(super) async fn related(
             let row = row?;
             let Some(owner) = owner(&row, child.owner, keys)? else { return Ok(None) };
             encoder.row(gathering.buffer(), &row);
-            if gathering.end_row(owner) == Held::Yes {
+            if gathering.end_row(owner) {
                 add_keys(&mut key_sets, &child.level, &row);
             }
         }

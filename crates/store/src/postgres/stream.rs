@@ -2,16 +2,21 @@
 
 use std::pin::Pin;
 
+use futures_util::TryStreamExt;
 use query::sql::{ChildLevel, Level, Query, Sql, Total};
-use tokio_postgres::RowStream;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
 use crate::run::{self, BatchSize, Cursor, PageTotal, RowSet, Sink, Source, Streaming, page_total};
 
-use super::cursor::{NamedCursor, SNAPSHOT};
-use super::rows::{open, related, take_rows, total};
-use super::{FAILED, Lease, LeaseState, Postgres, STALE};
+use super::rows::{collect, open, related, take_rows, total};
+use super::{Connection, FAILED, Lease, LeaseState, Postgres, STALE, bind};
+
+/// A reopened cursor must meet the same rows in the same order, so scans are not synchronized. The reader may take any time.
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL synchronize_seqscans = off; \
+                                   SET LOCAL idle_in_transaction_session_timeout = 0";
 
 pub(crate) enum StreamStart {
     Complete(Batch, i64),
@@ -24,16 +29,62 @@ pub(crate) struct OpenStream {
     size: BatchSize,
 }
 
-pub(super) enum OpenRows {
+enum OpenRows {
     /// The rows of a statement without relations. It is a snapshot of its own.
     Statement(Pin<Box<RowStream>>),
     /// A cursor in a read-only snapshot, from which the relations are loaded too.
     Cursor(NamedCursor),
 }
 
-pub(super) struct PostgresSnapshot<'a> {
-    pub(super) postgres: &'a Postgres,
-    pub(super) lease: &'a mut Lease,
+struct PostgresSnapshot<'a> {
+    postgres: &'a Postgres,
+    lease: &'a mut Lease,
+}
+
+/// An open cursor. One of each depth is open at most, and the depth is its name. If the rows of a fetch exceed the memory, it is opened
+/// again behind the last row that was kept.
+#[derive(Debug)]
+struct NamedCursor {
+    depth: u32,
+    read: usize,
+}
+
+impl NamedCursor {
+    async fn open(connection: &mut Connection, rows: RowSet<'_>) -> Result<Self, tokio_postgres::Error> {
+        let cursor = NamedCursor { depth: rows.depth, read: 0 };
+        cursor.declare(connection, rows).await?;
+        Ok(cursor)
+    }
+
+    async fn declare(&self, connection: &mut Connection, rows: RowSet<'_>) -> Result<(), tokio_postgres::Error> {
+        let text = format!("DECLARE batch_{} NO SCROLL CURSOR FOR {}", self.depth, rows.level.sql.text());
+        let params = bind::typed(&rows.level.sql, rows.keys);
+        connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await.map(drop)
+    }
+
+    async fn fetch(&mut self, connection: &mut Connection, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
+        let none: [(&str, Type); 0] = [];
+        let text = format!("FETCH {} FROM batch_{}", size.rows, self.depth);
+        let stream = Box::pin(connection.client.query_typed_raw(&text, none)).await?;
+        let mut portion = collect(rows.level, stream, size).await?;
+        self.read += portion.batch.len();
+        match portion.after {
+            After::Dropped => self.reopen(connection, rows).await?,
+            After::Nothing if portion.batch.len() == size.rows => portion.after = After::Perhaps,
+            After::Nothing | After::Perhaps => {}
+        }
+        Ok(portion)
+    }
+
+    async fn reopen(&self, connection: &mut Connection, rows: RowSet<'_>) -> Result<(), tokio_postgres::Error> {
+        self.close(connection).await?;
+        self.declare(connection, rows).await?;
+        connection.client.batch_execute(&format!("MOVE FORWARD {} IN batch_{}", self.read, self.depth)).await
+    }
+
+    async fn close(&self, connection: &mut Connection) -> Result<(), tokio_postgres::Error> {
+        connection.client.batch_execute(&format!("CLOSE batch_{}", self.depth)).await
+    }
 }
 
 impl Cursor<PostgresSnapshot<'_>> for OpenRows {
@@ -94,11 +145,7 @@ enum Statements {
 async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements) -> Result<StreamStart, Error> {
     let rows = RowSet::root(&query.root);
     let mut size = BatchSize::first(postgres.memory);
-    let (mut lease, mut cursor) = if query.root.children.is_empty() && !may_ask_total(query) {
-        open_statement(postgres, &query.root.sql).await?
-    } else {
-        Box::pin(open_cursor(postgres, rows, statements)).await?
-    };
+    let (mut lease, mut cursor) = open_rows(postgres, query, statements).await?;
     let Portion { mut batch, after } = cursor.next(&mut PostgresSnapshot { postgres, lease: &mut lease }, rows, &size).await?;
     let mut left = postgres.memory;
     load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
@@ -144,39 +191,39 @@ async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usi
     Ok(total)
 }
 
-async fn open_statement(postgres: &Postgres, sql: &Sql) -> Result<(Lease, OpenRows), Error> {
-    let mut retried = false;
+async fn open_rows(postgres: &Postgres, query: &Query, statements: Statements) -> Result<(Lease, OpenRows), Error> {
+    let is_one_statement = query.root.children.is_empty() && !may_ask_total(query);
+    let mut can_retry = true;
     loop {
         let mut lease = postgres.lease().await?;
-        match lease.step(postgres.timeout, async |connection| open(connection, sql, None).await).await {
-            Ok(rows) => {
-                // The statement keeps running, and is cancelled if the lease is dropped.
-                lease.enter(LeaseState::Running);
-                return Ok((lease, OpenRows::Statement(Box::pin(rows))));
-            }
+        let opened = if is_one_statement {
+            open_statement(postgres, &mut lease, &query.root.sql).await
+        } else {
+            Box::pin(open_cursor(postgres, &mut lease, RowSet::root(&query.root), statements)).await
+        };
+        match opened {
             // The pool may hold connections to a server that has restarted.
-            Err(Error::Unavailable(_)) if !retried => retried = true,
-            Err(error) => return Err(error),
+            Err(Error::Unavailable(_)) if can_retry => can_retry = false,
+            result => return result.map(|rows| (lease, rows)),
         }
     }
 }
 
-async fn open_cursor(postgres: &Postgres, rows: RowSet<'_>, statements: Statements) -> Result<(Lease, OpenRows), Error> {
-    let mut retried = false;
-    loop {
-        let mut lease = postgres.lease().await?;
-        lease.enter(LeaseState::InTransaction);
-        let declare = lease.step(postgres.timeout, async |connection| {
-            if statements == Statements::Forgotten {
-                connection.statements.clear();
-            }
-            connection.client.batch_execute(SNAPSHOT).await?;
-            NamedCursor::open(connection, rows).await
-        });
-        match declare.await {
-            Ok(cursor) => return Ok((lease, OpenRows::Cursor(cursor))),
-            Err(Error::Unavailable(_)) if !retried => retried = true,
-            Err(error) => return Err(error),
+async fn open_statement(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<OpenRows, Error> {
+    let rows = lease.step(postgres.timeout, async |connection| open(connection, sql, None).await).await?;
+    // The statement keeps running, and is cancelled if the lease is dropped.
+    lease.enter(LeaseState::Running);
+    Ok(OpenRows::Statement(Box::pin(rows)))
+}
+
+async fn open_cursor(postgres: &Postgres, lease: &mut Lease, rows: RowSet<'_>, statements: Statements) -> Result<OpenRows, Error> {
+    lease.enter(LeaseState::InTransaction);
+    let declare = lease.step(postgres.timeout, async |connection| {
+        if statements == Statements::Forgotten {
+            connection.statements.clear();
         }
-    }
+        connection.client.batch_execute(SNAPSHOT).await?;
+        NamedCursor::open(connection, rows).await
+    });
+    declare.await.map(OpenRows::Cursor)
 }

@@ -64,14 +64,7 @@ impl Wire {
             Wire::WideInteger => json_encoder::integer(out, i32::try_from(whole(raw)?).ok()?.into()),
             Wire::Single => json_encoder::single(out, f32::from_be_bytes(raw.try_into().ok()?)),
             Wire::Double => json_encoder::float(out, f64::from_be_bytes(raw.try_into().ok()?)),
-            Wire::Decimal => {
-                out.push(b'"');
-                if numeric::append(out, raw).is_none() {
-                    out.pop();
-                    return None;
-                }
-                out.push(b'"');
-            }
+            Wire::Decimal => json_encoder::quoted_by(out, |out| numeric::append(out, raw)),
             Wire::Text => json_encoder::utf8(out, raw, Show::Plain)?,
             Wire::Masked(mask) => json_encoder::utf8(out, raw, Show::Masked(mask))?,
             Wire::Uuid => json_encoder::uuid(out, raw.try_into().ok()?),

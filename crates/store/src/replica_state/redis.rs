@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::redis::aio::{MultiplexedConnection, PubSub};
-use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, FromRedisValue, Pipeline, RedisError};
+use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, FromRedisValue, Pipeline, RedisError, pipe};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
@@ -59,46 +59,36 @@ impl Redis {
     }
 
     pub(super) async fn put(&self, kind: &'static str, key: &StateKey, entry: &Entry<'_>) -> Result<(), StateError> {
-        let mut commands = ::redis::pipe();
         // Redis refuses an expiry of zero.
-        commands.cmd("SET").arg(name(kind, key)).arg(entry.value).arg("EX").arg(entry.seconds.max(1)).ignore();
-        self.ask(&commands).await
+        self.ask(pipe().cmd("SET").arg(name(kind, key)).arg(entry.value).arg("EX").arg(entry.seconds.max(1)).ignore()).await
     }
 
     pub(super) async fn take(&self, kind: &'static str, key: &StateKey) -> Result<Option<Vec<u8>>, StateError> {
         let name = name(kind, key);
-        let mut commands = ::redis::pipe();
         // GETDEL would need Redis 6.2.
-        commands.atomic().cmd("GET").arg(&name).cmd("DEL").arg(&name).ignore();
-        let (value,) = self.ask(&commands).await?;
+        let (value,) = self.ask(pipe().atomic().cmd("GET").arg(&name).cmd("DEL").arg(&name).ignore()).await?;
         Ok(value)
     }
 
     pub(super) async fn count(&self, kind: &'static str, key: &StateKey, seconds: u64) -> Result<u64, StateError> {
         let name = name(kind, key);
-        let mut commands = ::redis::pipe();
+        let mut commands = pipe();
         commands.atomic().cmd("SET").arg(&name).arg(0).arg("EX").arg(seconds.max(1)).arg("NX").ignore().cmd("INCR").arg(&name);
         let (count,) = self.ask(&commands).await?;
         Ok(count)
     }
 
     pub(super) async fn counted(&self, kind: &'static str, key: &StateKey) -> Result<u64, StateError> {
-        let mut commands = ::redis::pipe();
-        commands.cmd("GET").arg(name(kind, key));
-        let (count,): (Option<u64>,) = self.ask(&commands).await?;
+        let (count,): (Option<u64>,) = self.ask(pipe().cmd("GET").arg(name(kind, key))).await?;
         Ok(count.unwrap_or_default())
     }
 
     pub(super) async fn ping(&self) -> Result<(), StateError> {
-        let mut commands = ::redis::pipe();
-        commands.cmd("PING").ignore();
-        self.ask(&commands).await
+        self.ask(pipe().cmd("PING").ignore()).await
     }
 
     pub(super) async fn publish(&self, message: &str) -> Result<(), StateError> {
-        let mut commands = ::redis::pipe();
-        commands.cmd("PUBLISH").arg(CHANNEL).arg(message).ignore();
-        self.ask(&commands).await
+        self.ask(pipe().cmd("PUBLISH").arg(CHANNEL).arg(message).ignore()).await
     }
 
     pub(super) async fn listen(&self) -> Result<PubSub, StateError> {

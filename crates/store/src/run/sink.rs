@@ -11,7 +11,7 @@ use query::sql::ChildLevel;
 use tokio::sync::mpsc;
 
 use crate::Error;
-use crate::assemble::{Batch, Rows, Written};
+use crate::assemble::{Batch, Rows};
 
 use super::{Format, PageNumbers};
 
@@ -33,15 +33,10 @@ pub(crate) struct Frame {
     format: Format,
     buffer: Vec<u8>,
     rows: usize,
-    end: End,
+    /// Whether the numbers of a page follow its rows, and not precede them.
+    numbers_follow: bool,
     /// The relations that are open in a row, the innermost last, each with the number of its rows so far.
     open: Vec<usize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Numbers,
-    Nothing,
 }
 
 #[derive(Debug)]
@@ -133,12 +128,19 @@ impl Stream for Chunks {
 
 impl Frame {
     pub(crate) fn new(operation: Operation, format: Format) -> Self {
-        Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, end: End::Numbers, open: Vec::new() }
+        Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, numbers_follow: true, open: Vec::new() }
     }
 
     pub(crate) fn counted(operation: Operation, format: Format, count: usize, total: i64) -> Self {
         let numbers = format!("{{\"total\":{total},\"count\":{count},\"rows\":[");
-        Frame { operation, format, buffer: opening(operation, format, numbers.as_bytes()), rows: 0, end: End::Nothing, open: Vec::new() }
+        Frame {
+            operation,
+            format,
+            buffer: opening(operation, format, numbers.as_bytes()),
+            rows: 0,
+            numbers_follow: false,
+            open: Vec::new(),
+        }
     }
 
     /// Adds rows until there is enough to send; returns whether these were all.
@@ -150,7 +152,7 @@ impl Frame {
                 }
                 self.separate();
             }
-            if rows.write(&mut self.buffer, enough) == Written::Enough {
+            if !rows.write(&mut self.buffer, enough) {
                 return false;
             }
             self.end_line();
@@ -187,11 +189,11 @@ impl Frame {
     fn end(mut self, total: i64) -> (Bytes, PageNumbers) {
         match (self.operation, self.format) {
             (Operation::Paginate, Format::Rows) => self.buffer.push(b']'),
-            (Operation::Paginate, _) if self.end == End::Nothing => self.buffer.extend_from_slice(b"]}"),
-            (Operation::Paginate, _) => {
+            (Operation::Paginate, _) if self.numbers_follow => {
                 let end = format!("],\"count\":{},\"total\":{total}}}", self.rows);
                 self.buffer.extend_from_slice(end.as_bytes());
             }
+            (Operation::Paginate, _) => self.buffer.extend_from_slice(b"]}"),
             (Operation::Find, _) | (_, Format::Lines) => {}
             (Operation::List, Format::Json | Format::Rows) => self.buffer.push(b']'),
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use query::json::{self, Json};
 use query::value::{self, stored};
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::types::ValueRef;
 
 pub(super) fn real(cell: ValueRef<'_>) -> Option<f64> {
     match cell {
@@ -69,7 +69,6 @@ pub(super) fn canonical(json: &Json) -> String {
 }
 
 /// The form in which a bound JSON value is compared.
-pub(super) fn canonical_text(text: &str) -> ToSqlOutput<'static> {
-    let canonical = json::data(text.as_bytes()).map_or_else(|| text.to_owned(), |json| canonical(&json));
-    ToSqlOutput::Owned(Value::Text(canonical))
+pub(super) fn canonical_text(text: &str) -> String {
+    json::data(text.as_bytes()).map_or_else(|| text.to_owned(), |json| canonical(&json))
 }

@@ -1,25 +1,32 @@
 //! Runs statements on SQLite: rows, related rows, totals and plans.
 
+use std::ops::DerefMut;
 use std::rc::Rc;
 
 use query::json;
-use query::sql::{ChildLevel, Kind, Level, Query, Source, Sql};
+use query::sql::{ChildLevel, Level, Query, Source, Sql};
 use query::value::{self, Value};
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
 use rusqlite::{Connection, Row, Rows, Statement, ToSql};
 
 use crate::Error;
-use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
-use crate::run::{BatchSize, PageTotal, below, page_total};
+use crate::assemble::{After, Batch, Gathered, Gathering, Keys, Portion};
+use crate::run::{BatchSize, PageTotal, below, is_cached, page_total};
 
-use super::prepared::prepared;
 use super::{Sqlite, cell, row_encoder};
+
+/// A prepared statement. Short ones return to the cache of their connection.
+type Prepared<'c> = Box<dyn DerefMut<Target = Statement<'c>> + 'c>;
+
+pub(super) fn prepared<'c>(connection: &'c Connection, text: &str) -> rusqlite::Result<Prepared<'c>> {
+    Ok(if is_cached(text) { Box::new(connection.prepare_cached(text)?) } else { Box::new(Box::new(connection.prepare(text)?)) })
+}
 
 pub(super) fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Error> {
     match page_total(query, count) {
         PageTotal::Known(total) => Ok(total),
         PageTotal::Ask(sql) => {
-            let mut statement = prepared(connection, sql)?;
+            let mut statement = prepared(connection, sql.text())?;
             bind(&mut statement, sql, None)?;
             let mut rows = statement.raw_query();
             Ok(rows.next()?.map_or(Ok(0), |row| row.get(0))?)
@@ -93,18 +100,18 @@ pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) ->
 }
 
 pub(super) fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
-    let mut statement = prepared(connection, &child.level.sql)?;
+    let mut statement = prepared(connection, child.level.sql.text())?;
     bind(&mut statement, &child.level.sql, Some(keys))?;
     let mut rows = statement.raw_query();
     let mut gathering = Gathering::new(keys.len(), left);
     let mut sets = Keys::of(&child.level);
     while let Some(row) = rows.next()? {
         row_encoder::row(gathering.buffer(), &child.level.outputs, row);
-        match gathering.end_row(row.get::<_, u32>(0)?) {
-            Held::Yes => add_keys(&mut sets, &child.level, row),
-            // With one key there is nothing more to weigh.
-            Held::No if keys.len() == 1 => break,
-            Held::No => {}
+        if gathering.end_row(row.get::<_, u32>(0)?) {
+            add_keys(&mut sets, &child.level, row);
+        } else if keys.len() == 1 {
+            // There is nothing more to weigh.
+            break;
         }
     }
     Ok(gathering.end(sets))
@@ -113,7 +120,7 @@ pub(super) fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, 
 pub(super) fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<&Keys>) -> Result<(), Error> {
     for (index, param) in sql.params().iter().enumerate() {
         match (&param.source, keys) {
-            (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &SqliteParam { value, kind: param.kind })?,
+            (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &SqliteParam(value))?,
             (Source::KeysAsJson, Some(keys)) => statement.raw_bind_parameter(index + 1, keys_as_json(keys))?,
             _ => return Err(Error::Unexpected("a level's keys are missing".to_owned())),
         }
@@ -147,20 +154,16 @@ fn keys_as_json(keys: &Keys) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-struct SqliteParam<'v> {
-    value: &'v Value,
-    kind: Kind,
-}
+struct SqliteParam<'v>(&'v Value);
 
 impl ToSql for SqliteParam<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(match self.value {
+        Ok(match self.0 {
             Value::List(values) => {
                 let cells: Vec<Cell> = values.iter().map(cell).collect();
                 ToSqlOutput::from_rc(Rc::new(cells), c"rarray")
             }
             Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
-            Value::Json(text) if self.kind == Kind::Jsonb => cell::canonical_text(text),
             value => ToSqlOutput::Owned(cell(value)),
         })
     }
@@ -177,9 +180,29 @@ fn cell(value: &Value) -> Cell {
         Value::Date(days) => Cell::Text(value::date_text(i64::from(*days)).unwrap_or_default()),
         Value::Time(micros) => Cell::Text(value::time_text(*micros)),
         Value::Timestamp(micros) => Cell::Text(value::timestamp_fixed_text(*micros)),
-        Value::Json(text) => match cell::canonical_text(text) {
-            ToSqlOutput::Owned(cell) => cell,
-            _ => Cell::Null,
-        },
+        Value::Json(text) => Cell::Text(cell::canonical_text(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    /// How often the cached statement was run before.
+    fn earlier(connection: &Connection, text: &str) -> i32 {
+        let mut statement = prepared(connection, text).expect("prepared");
+        let earlier = statement.get_status(StatementStatus::Run);
+        statement.raw_query().next().expect("a step");
+        earlier
+    }
+
+    #[test]
+    fn a_long_statement_is_prepared_every_time() {
+        let connection = Connection::open_in_memory().expect("a database");
+        let long = format!("SELECT '{}'", "x".repeat(20_000));
+        assert_eq!([earlier(&connection, "SELECT 1"), earlier(&connection, "SELECT 1")], [0, 1]);
+        assert_eq!([earlier(&connection, &long), earlier(&connection, &long)], [0, 0]);
     }
 }

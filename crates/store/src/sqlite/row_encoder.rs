@@ -27,27 +27,23 @@ pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row<'_>) {
 }
 
 fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
-    match output.decode {
-        Decode::Redacted => {
-            out.extend_from_slice(json_encoder::REDACTED);
-            return Some(());
-        }
-        Decode::RedactedNull => return None,
-        _ => {}
-    }
-    let cell = row.get_ref(output.column).ok()?;
+    let cell = || row.get_ref(output.column).ok();
     let count = || row.get_ref(output.column + 1).ok().and_then(whole);
+    let fits = |text: &str| output.fits(text.as_bytes());
     match &output.decode {
-        Decode::Value(..) if !text(cell).is_none_or(|text| output.fits(text.as_bytes())) => return None,
-        Decode::Value(scalar, kept) => value(out, scalar, *kept, cell, output.show)?,
-        Decode::Array(scalar) => array(out, scalar, text(cell)?, &|text| output.fits(text.as_bytes()))?,
-        Decode::Count => json_encoder::integer(out, whole(cell)?),
-        Decode::SumNumber => out.extend_from_slice(text(cell)?.as_bytes()),
-        Decode::SumText => json_encoder::quoted(out, text(cell)?),
-        Decode::Average => json_encoder::quoted(out, &decimal::average(text(cell)?, count()?)?),
-        Decode::FloatSum => json_encoder::float(out, real(cell)? * SCALE),
-        Decode::FloatAverage => json_encoder::float(out, real(cell)? / count()? as f64 * SCALE),
-        Decode::Redacted | Decode::RedactedNull => {}
+        Decode::Redacted => out.extend_from_slice(json_encoder::REDACTED),
+        Decode::RedactedNull => return None,
+        Decode::Value(scalar, kept) => {
+            let cell = cell().filter(|cell| text(*cell).is_none_or(fits))?;
+            value(out, scalar, *kept, cell, output.show)?;
+        }
+        Decode::Array(scalar) => array(out, scalar, text(cell()?)?, &fits)?,
+        Decode::Count => json_encoder::integer(out, whole(cell()?)?),
+        Decode::SumNumber => out.extend_from_slice(text(cell()?)?.as_bytes()),
+        Decode::SumText => json_encoder::quoted(out, text(cell()?)?),
+        Decode::Average => json_encoder::quoted(out, &decimal::average(text(cell()?)?, count()?)?),
+        Decode::FloatSum => json_encoder::float(out, real(cell()?)? * SCALE),
+        Decode::FloatAverage => json_encoder::float(out, real(cell()?)? / count()? as f64 * SCALE),
     }
     Some(())
 }
@@ -71,19 +67,11 @@ fn value(out: &mut Vec<u8>, scalar: &Scalar, kept: Stored, cell: ValueRef<'_>, s
         },
         Scalar::Int => json_encoder::integer(out, i64::from(i32::try_from(whole(cell)?).ok()?)),
         Scalar::BigInt => json_encoder::integer(out, whole(cell)?),
-        Scalar::Float => match cell {
-            ValueRef::Integer(number) => json_encoder::float(out, number as f64),
-            ValueRef::Real(number) => json_encoder::float(out, number),
-            _ => return None,
-        },
+        Scalar::Float => json_encoder::float(out, real(cell)?),
         Scalar::Decimal => json_encoder::quoted(out, &cell::decimal(cell)?),
         Scalar::Text | Scalar::Enum(_) => json_encoder::text(out, text(cell)?, show),
         Scalar::Uuid => json_encoder::quoted(out, text(cell).filter(|text| stored::uuid_canonical(text))?),
-        Scalar::Date => {
-            let text = text(cell)?;
-            stored::date(text)?;
-            json_encoder::quoted(out, text);
-        }
+        Scalar::Date => json_encoder::quoted(out, text(cell).filter(|text| stored::date(text).is_some())?),
         Scalar::Time => json_encoder::time(out, stored::time(text(cell)?)?),
         Scalar::Timestamp => {
             let micros = match kept {
@@ -141,10 +129,7 @@ pub(super) fn element(out: &mut Vec<u8>, scalar: &Scalar, item: &Json) -> Option
         (Scalar::Decimal, Json::Text(text)) => json_encoder::quoted(out, &stored::decimal(text)?),
         (Scalar::Text | Scalar::Enum(_), Json::Text(text)) => json_encoder::text(out, text, Show::Plain),
         (Scalar::Uuid, Json::Text(text)) => json_encoder::quoted(out, stored::uuid_canonical(text).then_some(text)?),
-        (Scalar::Date, Json::Text(text)) => {
-            stored::date(text)?;
-            json_encoder::quoted(out, text);
-        }
+        (Scalar::Date, Json::Text(text)) => json_encoder::quoted(out, stored::date(text).map(|_| text)?),
         (Scalar::Time, Json::Text(text)) => json_encoder::quoted(out, &value::time_text(stored::time(text)?)),
         (Scalar::Timestamp, Json::Text(text)) => json_encoder::timestamp(out, stored::timestamp(text)?),
         (Scalar::Json, json) => out.extend_from_slice(compact(json).as_bytes()),

@@ -1,8 +1,15 @@
-//! Every fault that `check` finds, word for word.
+//! The messages of `check`, word for word.
 
-use super::{findings, sqlite, with_postgres};
+use super::{findings, one_resource, sqlite, with_postgres};
 use query::sql::Dialect;
 use store::schema::read_postgres;
+
+const KEY: &str = "id = { type = \"bigint\", key = true }";
+
+/// A relation to one resource with the same id.
+fn one_by_id(name: &str, target: &str) -> String {
+    format!("{name} = {{ one = \"app.{target}\", on = {{ id = \"id\" }} }}")
+}
 
 // contract P4.1
 #[test]
@@ -235,11 +242,11 @@ after = { many = "app.day", through = "pairs", on = { at = "b" }, to = { a = "at
 #[tokio::test]
 async fn check_on_postgres_warns_of_a_view_that_was_never_filled() {
     with_postgres("", "CREATE MATERIALIZED VIEW report AS SELECT 1 AS id WITH NO DATA", |client| async move {
-        let text = "[resource.app.report]\ntable = \"report\"\n[resource.app.report.fields]\nid = \"int\"\n";
+        let text = one_resource("report", "", "id = \"int\"");
         let expected = "1 warning: resource `app.report`: `report` was never filled and cannot be read; run REFRESH MATERIALIZED VIEW";
-        assert_eq!(findings(text, &read_postgres(&client).await.unwrap(), Dialect::Postgres), [expected]);
+        assert_eq!(findings(&text, &read_postgres(&client).await.unwrap(), Dialect::Postgres), [expected]);
         client.batch_execute("REFRESH MATERIALIZED VIEW report").await.unwrap();
-        assert_eq!(findings(text, &read_postgres(&client).await.unwrap(), Dialect::Postgres), [] as [&str; 0]);
+        assert_eq!(findings(&text, &read_postgres(&client).await.unwrap(), Dialect::Postgres), [] as [&str; 0]);
     })
     .await;
 }
@@ -249,26 +256,22 @@ async fn check_on_postgres_warns_of_a_view_that_was_never_filled() {
 fn check_warns_of_a_constraint_that_negates_a_constrained_relation() {
     let schema =
         sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (id INTEGER PRIMARY KEY); CREATE TABLE c (id INTEGER PRIMARY KEY)");
-    let manifest = |constraint: &str| {
-        format!(
-            "[resource.app.a]\ntable = \"a\"\nconstraint = {constraint}\n[resource.app.a.fields]\nid = {{ type = \"bigint\", key = true }}\n\
-             [resource.app.a.relations]\nb = {{ one = \"app.b\", on = {{ id = \"id\" }} }}\nc = {{ one = \"app.c\", on = {{ id = \"id\" }} }}\n\
-             [resource.app.b]\ntable = \"b\"\nconstraint = {{ where = {{ id = {{ eq = \"$account.meta.b\" }} }} }}\n[resource.app.b.fields]\nid = {{ type = \"bigint\", key = true }}\n\
-             [resource.app.c]\ntable = \"c\"\n[resource.app.c.fields]\nid = {{ type = \"bigint\", key = true }}\n\
-             [resource.app.c.relations]\nb = {{ one = \"app.b\", on = {{ id = \"id\" }} }}\n"
-        )
-    };
-    let told = |relation: &str| {
+    let (to_b, to_c) = (one_by_id("b", "b"), one_by_id("c", "c"));
+    let b = one_resource("b", "constraint = { where = { id = { eq = \"$account.meta.b\" } } }\n", KEY);
+    let c = one_resource("c", "", &format!("{KEY}\n[resource.app.c.relations]\n{to_b}"));
+    let fields = format!("{KEY}\n[resource.app.a.relations]\n{to_b}\n{to_c}");
+    let manifest = |constraint: &str| one_resource("a", &format!("constraint = {constraint}\n"), &fields) + &b + &c;
+    let warning = |relation: &str| {
         format!(
             "3 warning: constraint of `app.a`: `not` stands over `{relation}`, a relation to `app.b`, which has a constraint of its own: rows of `app.b` that the caller cannot see count as not there, and a caller who lacks a variable of that constraint sees nothing of `app.a`"
         )
     };
     let cases: [(&str, Vec<String>); 7] = [
-        ("{ where = { not = { b = {} } } }", vec![told("b")]),
-        ("{ where = { or = [{ id = { eq = 1 } }, { not = { and = [{ b = { id = { gt = 2 } } }] } }] } }", vec![told("b")]),
-        ("{ where = { not = { c = { b = {} } } } }", vec![told("c.b")]),
-        ("{ where = { c = { not = { b = {} } } } }", vec![told("c.b")]),
-        ("{ relations = { c = { where = { not = { b = {} } } } } }", vec![told("c.b")]),
+        ("{ where = { not = { b = {} } } }", vec![warning("b")]),
+        ("{ where = { or = [{ id = { eq = 1 } }, { not = { and = [{ b = { id = { gt = 2 } } }] } }] } }", vec![warning("b")]),
+        ("{ where = { not = { c = { b = {} } } } }", vec![warning("c.b")]),
+        ("{ where = { c = { not = { b = {} } } } }", vec![warning("c.b")]),
+        ("{ relations = { c = { where = { not = { b = {} } } } } }", vec![warning("c.b")]),
         ("{ where = { not = { c = {} } } }", vec![]),
         ("{ where = { b = { not = { id = { eq = 3 } } } } }", vec![]),
     ];
@@ -281,27 +284,26 @@ fn check_warns_of_a_constraint_that_negates_a_constrained_relation() {
 #[test]
 fn check_names_a_variable_that_no_account_has() {
     let schema = sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY, owner TEXT, tags TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY)");
-    let manifest = |constraint: &str| {
-        format!(
-            "[resource.app.a]\ntable = \"a\"\nconstraint = {constraint}\n[resource.app.a.fields]\nid = {{ type = \"bigint\", key = true }}\n\
-             owner = \"text\"\ntags = \"text[]\"\n[resource.app.a.relations]\nsame = {{ one = \"app.a\", on = {{ id = \"id\" }} }}\n"
-        )
-    };
-    let told = |variable: &str, hint: &str| {
+    let fields = format!("{KEY}\nowner = \"text\"\ntags = \"text[]\"\n[resource.app.a.relations]\n{}", one_by_id("same", "a"));
+    let manifest = |constraint: &str| one_resource("a", &format!("constraint = {constraint}\n"), &fields);
+    let warning = |variable: &str, hint: &str| {
         format!(
             "3 warning: constraint of `app.a`: no account has `{variable}`{hint}, so that it shows nothing to anybody; there are `$account.id`, `$account.type`, `$account.code`, `$account.email`, `$account.username`, `$account.isActive`, `$account.tags`, `$account.scopes`, `$account.dTenants`, `$account.dPermissions.all` and `$account.meta.…`"
         )
     };
     let cases = [
-        ("{ where = { owner = { eq = \"$account.nope\" } } }", vec![told("$account.nope", " (did you mean `$account.code`?)")]),
-        ("{ where = { not = { owner = { in = [\"x\", \"$account.user\"] } } } }", vec![told("$account.user", "")]),
-        ("{ where = { owner = { in = \"$account.dtenants\" } } }", vec![told("$account.dtenants", " (did you mean `$account.dTenants`?)")]),
-        ("{ where = { owner = { eq = \"$account.meta\" } } }", vec![told("$account.meta", "")]),
-        ("{ where = { owner = { eq = \"$account.id.x\" } } }", vec![told("$account.id.x", "")]),
-        ("{ where = { owner = { eq = \"$account.dPermissions\" } } }", vec![told("$account.dPermissions", "")]),
+        ("{ where = { owner = { eq = \"$account.nope\" } } }", vec![warning("$account.nope", " (did you mean `$account.code`?)")]),
+        ("{ where = { not = { owner = { in = [\"x\", \"$account.user\"] } } } }", vec![warning("$account.user", "")]),
+        (
+            "{ where = { owner = { in = \"$account.dtenants\" } } }",
+            vec![warning("$account.dtenants", " (did you mean `$account.dTenants`?)")],
+        ),
+        ("{ where = { owner = { eq = \"$account.meta\" } } }", vec![warning("$account.meta", "")]),
+        ("{ where = { owner = { eq = \"$account.id.x\" } } }", vec![warning("$account.id.x", "")]),
+        ("{ where = { owner = { eq = \"$account.dPermissions\" } } }", vec![warning("$account.dPermissions", "")]),
         (
             "{ relations = { same = { where = { owner = { eq = \"$account.nope\" } } } } }",
-            vec![told("$account.nope", " (did you mean `$account.code`?)")],
+            vec![warning("$account.nope", " (did you mean `$account.code`?)")],
         ),
         ("{ where = { owner = { eq = \"$account.meta.a.b\" }, tags = { overlap = \"$account.dPermissions.all\" } } }", vec![]),
         ("{ where = { or = [{ owner = { eq = \"$account.id\" } }, { owner = { in = \"$account.tags\" } }] } }", vec![]),
@@ -315,25 +317,22 @@ fn check_names_a_variable_that_no_account_has() {
 #[test]
 fn check_warns_that_a_hidden_key_breaks_no_ties() {
     let schema = sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY, day TEXT, UNIQUE (day, id))");
-    let manifest = |id: &str, day: &str| {
-        format!(
-            "[resource.app.a]\ntable = \"a\"\n[resource.app.a.fields]\nid = {{ type = \"bigint\"{id} }}\nday = {{ type = \"text\"{day} }}\n"
-        )
-    };
-    let told = |line: usize, what: &str| {
+    let manifest =
+        |id: &str, day: &str| one_resource("a", "", &format!("id = {{ type = \"bigint\"{id} }}\nday = {{ type = \"text\"{day} }}"));
+    let warning = |line: usize, what: &str| {
         format!(
             "{line} warning: resource `app.a`: {what}, so it cannot make the order of rows unique: pages may repeat or skip rows that are equal in every visible field; order by a unique visible field. Without `order` rows come as the database keeps them, which may be by the key"
         )
     };
     let cases = [
-        (", key = true, hidden = true", "", vec![told(4, "`id` of the key is hidden from everybody")]),
-        (", key = true, mask = \"redact\"", "", vec![told(4, "`id` of the key is masked for everybody")]),
+        (", key = true, hidden = true", "", vec![warning(4, "`id` of the key is hidden from everybody")]),
+        (", key = true, mask = \"redact\"", "", vec![warning(4, "`id` of the key is masked for everybody")]),
         (
             ", key = true, mask = \"redact\", unmask = \"app.a.id\"",
             "",
-            vec![told(4, "`id` of the key is masked for everybody without the permission `app.a.id`")],
+            vec![warning(4, "`id` of the key is masked for everybody without the permission `app.a.id`")],
         ),
-        (", key = true", ", key = true, hidden = true", vec![told(5, "`day` of the key is hidden from everybody")]),
+        (", key = true", ", key = true, hidden = true", vec![warning(5, "`day` of the key is hidden from everybody")]),
         (", key = true", ", hidden = true", vec![]),
     ];
     for (id, day, expected) in cases {
@@ -349,8 +348,8 @@ async fn check_on_postgres_refuses_another_encoding() {
     let options = "TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'";
     with_postgres(options, "CREATE TABLE a (id int PRIMARY KEY, name text)", |client| async move {
         let schema = read_postgres(&client).await.unwrap();
-        let text = "[resource.app.a]\ntable = \"a\"\n[resource.app.a.fields]\nid = { type = \"int\", key = true }\nname = \"text\"\n";
-        let found = findings(text, &schema, Dialect::Postgres);
+        let text = one_resource("a", "", "id = { type = \"int\", key = true }\nname = \"text\"");
+        let found = findings(&text, &schema, Dialect::Postgres);
         assert_eq!(found[0], "5 error: the encoding of the database is LATIN1; accepted is UTF8");
     })
     .await;

@@ -1,4 +1,4 @@
-//! A deletion is an edit: `update` does not bring back what somebody took out of the manifest.
+//! `update` does not restore a table, column or relation that was deleted from the manifest.
 
 use super::{has, has_not, passes, sqlite, with_postgres};
 use query::sql::Dialect;
@@ -14,7 +14,7 @@ const SHOP: &str = r#"
         customer_id INTEGER REFERENCES customers (id), label_id INTEGER REFERENCES labels (id), PRIMARY KEY (customer_id, label_id));
 "#;
 
-/// The same shop a while later, on PostgreSQL; SQLite knows no foreign key that comes later.
+/// Later changes of the shop. SQLite cannot add a foreign key to a table, so only PostgreSQL gets one.
 const LATER: &str = r"
     ALTER TABLE customers ADD COLUMN phone TEXT;
     ALTER TABLE secrets ADD COLUMN more TEXT;
@@ -22,7 +22,7 @@ const LATER: &str = r"
     CREATE TABLE visits (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id), secret_id INTEGER REFERENCES secrets (id));
 ";
 
-/// The manifest without a column, a relation, a resource and all that leads to it, and both relations through a table.
+/// Deletes two columns, a relation, a resource with the relations to it, and both relations through a pivot.
 fn trimmed(text: &str) -> String {
     let secrets = text.find("\n[resource.app.secret]").unwrap();
     let ends = ["\n[resource.app.label]", "\n# What `peristyle"].iter().filter_map(|end| text[secrets..].find(end));
@@ -33,22 +33,22 @@ fn trimmed(text: &str) -> String {
     without.split_inclusive('\n').filter(|line| !deleted(line)).collect()
 }
 
-fn nothing_comes_back(before: &Schema, dialect: Dialect) -> String {
+fn no_deletion_comes_back(before: &Schema, dialect: Dialect) -> String {
     let text = manifest(before, dialect);
     has(&text, r#"# introspected customers: id, name, "pass word, old", "say \"hi\"""#);
-    let mine = trimmed(&text);
-    has_not(&mine, "passWord");
-    has_not(&mine, "sayHi");
-    has_not(&mine, "through = ");
-    has_not(&mine, "resource.app.secret");
-    let same = update(&mine, before, dialect).unwrap();
+    let edited = trimmed(&text);
+    has_not(&edited, "passWord");
+    has_not(&edited, "sayHi");
+    has_not(&edited, "through = ");
+    has_not(&edited, "resource.app.secret");
+    let same = update(&edited, before, dialect).unwrap();
     assert_eq!(same.added, Vec::<String>::new());
-    assert_eq!(same.text, mine);
-    mine
+    assert_eq!(same.text, edited);
+    edited
 }
 
-fn only_additions(mine: &str, after: &Schema, dialect: Dialect) -> String {
-    let result = update(mine, after, dialect).unwrap();
+fn only_additions(edited: &str, after: &Schema, dialect: Dialect) -> String {
+    let result = update(edited, after, dialect).unwrap();
     passes(&result.text, after, dialect);
     has_not(&result.text, "passWord");
     has_not(&result.text, "orders = {");
@@ -57,9 +57,9 @@ fn only_additions(mine: &str, after: &Schema, dialect: Dialect) -> String {
     has(&result.text, r#"phone = "text""#);
     has(&result.text, r#"visits = { many = "app.visit", on = { id = "customerId" } }"#);
     has(&result.text, r"# introspected visits: id, customer_id, secret_id");
-    // What was there stands there still, and in order.
+    // Every line is still there, in its order.
     let mut lines = result.text.lines();
-    for line in mine.lines().filter(|line| !line.starts_with("# introspected")) {
+    for line in edited.lines().filter(|line| !line.starts_with("# introspected")) {
         assert!(lines.any(|found| found == line), "{line:?} is gone from\n{}", result.text);
     }
     let again = update(&result.text, after, dialect).unwrap();
@@ -70,25 +70,25 @@ fn only_additions(mine: &str, after: &Schema, dialect: Dialect) -> String {
 // contract P4.4
 #[test]
 fn deletions_stay_deleted_on_sqlite() {
-    let mine = nothing_comes_back(&sqlite(SHOP), Dialect::Sqlite);
-    only_additions(&mine, &sqlite(&format!("{SHOP}{LATER}")), Dialect::Sqlite);
+    let edited = no_deletion_comes_back(&sqlite(SHOP), Dialect::Sqlite);
+    only_additions(&edited, &sqlite(&format!("{SHOP}{LATER}")), Dialect::Sqlite);
 }
 
 // contract P4.4
 #[tokio::test]
 async fn deletions_stay_deleted_on_postgres() {
     with_postgres("", SHOP, |client| async move {
-        let mine = nothing_comes_back(&read_postgres(&client).await.unwrap(), Dialect::Postgres);
+        let edited = no_deletion_comes_back(&read_postgres(&client).await.unwrap(), Dialect::Postgres);
         client.batch_execute(LATER).await.unwrap();
         let schema = read_postgres(&client).await.unwrap();
-        let later = only_additions(&mine, &schema, Dialect::Postgres);
-        // A foreign key between what was there already is new too.
+        let later = only_additions(&edited, &schema, Dialect::Postgres);
+        // A new foreign key between known tables is an addition too.
         client.batch_execute("ALTER TABLE orders ADD FOREIGN KEY (clerk) REFERENCES clerks (id)").await.unwrap();
         let schema = read_postgres(&client).await.unwrap();
         let result = update(&later, &schema, Dialect::Postgres).unwrap();
         assert_eq!(result.added, ["relation app.clerk.orders", "relation app.order.clerkClerk"]);
         has(&result.text, "# introspected orders (clerk) -> clerks (id)");
-        // Unless somebody was faster.
+        // A relation that was written by hand is not added again.
         let by_hand = later.replace(
             "[resource.app.order.relations]\n",
             "[resource.app.order.relations]\nseller = { one = \"app.clerk\", on = { clerk = \"id\" } }\n",
@@ -100,13 +100,13 @@ async fn deletions_stay_deleted_on_postgres() {
 
 // contract P4.4
 #[test]
-fn a_manifest_without_the_comments_gets_them() {
+fn a_manifest_without_the_list_gets_it() {
     let schema = sqlite(SHOP);
     let text = manifest(&schema, Dialect::Sqlite);
     let (bare, comments) = text.split_at(text.find("\n# What `peristyle").unwrap());
     let result = update(bare, &schema, Dialect::Sqlite).unwrap();
     assert_eq!((result.added.len(), result.text.as_str()), (0, text.as_str()));
-    // They go to the end again, wherever they were, and what others wrote beside them stays.
+    // An update moves them to the end, and keeps other comments beside them.
     let moved = format!("# introspected by me: yes, twice\n{comments}\n{bare}\n# the end");
     let more = sqlite(&format!("{SHOP} CREATE TABLE more (id INTEGER PRIMARY KEY);"));
     let result = update(&moved, &more, Dialect::Sqlite).unwrap();
@@ -121,10 +121,10 @@ fn a_manifest_without_the_comments_gets_them() {
 
 // contract P4.4
 #[test]
-fn deletions_from_the_comments_too_are_offered_again() {
+fn deletions_from_the_list_too_are_offered_again() {
     let schema = sqlite(SHOP);
-    let mine = trimmed(&manifest(&schema, Dialect::Sqlite));
-    let asked = mine.replace("\"pass word, old\", ", ", ").replace("# introspected secrets: id, customer_id\n", "");
+    let edited = trimmed(&manifest(&schema, Dialect::Sqlite));
+    let asked = edited.replace("\"pass word, old\", ", ", ").replace("# introspected secrets: id, customer_id\n", "");
     let result = update(&asked, &schema, Dialect::Sqlite).unwrap();
     let added = ["field app.customer.passWordOld", "relation app.customer.secrets", "resource app.secret"];
     assert_eq!(result.added, added, "{}", result.text);
@@ -149,15 +149,15 @@ fn a_new_unreadable_column_is_noted_once() {
     has(&result.text, "# introspected users, left out: old, face");
     has(&result.text, "# introspected files, left out: data");
     // A comment may be deleted too.
-    let mine: String = result.text.split_inclusive('\n').filter(|line| !line.contains("is left out")).collect();
-    let again = update(&mine, &schema, Dialect::Sqlite).unwrap();
-    assert_eq!((again.notes.len(), again.text.as_str()), (0, mine.as_str()));
-    // Once it can be read it is offered.
+    let edited: String = result.text.split_inclusive('\n').filter(|line| !line.contains("is left out")).collect();
+    let again = update(&edited, &schema, Dialect::Sqlite).unwrap();
+    assert_eq!((again.notes.len(), again.text.as_str()), (0, edited.as_str()));
+    // It is offered as soon as it can be read.
     let readable = shop.replace("old BLOB", "old BLOB, face TEXT") + "CREATE TABLE files (data BLOB, name TEXT);";
-    let result = update(&mine, &sqlite(&readable), Dialect::Sqlite).unwrap();
+    let result = update(&edited, &sqlite(&readable), Dialect::Sqlite).unwrap();
     assert_eq!(result.added, ["field app.user.face", "resource app.file"]);
     has(&result.text, "# introspected users, left out: old");
-    // A manifest that somebody wrote by hand is told too.
+    // A manifest without a list gets the note too.
     let by_hand = "[resource.app.user.fields]\nid = { type = \"bigint\", key = true }\n";
     let result = update(by_hand, &schema, Dialect::Sqlite).unwrap();
     has(&result.text, r#"# app.user: column "old" (BLOB) is left out: no type reads it"#);
@@ -179,12 +179,12 @@ async fn deletions_stay_deleted_under_another_search_path() {
             let orders = text.find("\n[resource.app.order]").unwrap();
             let after = text.find("\n[resource.s.z]").unwrap();
             let without = format!("{}{}", &text[..orders], &text[after..]);
-            let mine: String =
+            let edited: String =
                 without.split_inclusive('\n').filter(|line| !line.starts_with("secret ") && !line.starts_with("orders ")).collect();
-            let same = update(&mine, second, Dialect::Postgres).unwrap();
-            assert_eq!((same.added.len(), same.text.as_str()), (0, mine.as_str()));
-            // So it is where the list has the longer names.
-            let long = mine
+            let same = update(&edited, second, Dialect::Postgres).unwrap();
+            assert_eq!((same.added.len(), same.text.as_str()), (0, edited.as_str()));
+            // The list may also hold qualified names.
+            let long = edited
                 .replace("introspected customers", "introspected public.customers")
                 .replace("introspected orders", "introspected public.orders");
             assert_eq!(update(&long, second, Dialect::Postgres).unwrap().added, Vec::<String>::new());

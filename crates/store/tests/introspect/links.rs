@@ -1,6 +1,6 @@
-//! Foreign keys that cannot be relations: said once, and offered when they can.
+//! Foreign keys that cannot be relations are noted once, and offered as soon as they can be.
 
-use super::{findings, has, has_not, passes, sqlite, with_postgres};
+use super::{findings, has, has_not, one_resource, passes, sqlite, with_postgres};
 use query::sql::Dialect;
 use store::introspect::{Update, manifest, update};
 use store::schema::read_postgres;
@@ -26,7 +26,7 @@ fn a_foreign_key_that_is_no_relation_is_noted() {
         "# introspected c (p_a) -> p (a), left out",
         "# introspected c (word) -> p (id), left out",
         "# introspected c (free) -> p (id)",
-        // A column without a type is what it refers to.
+        // A column without a type has the type of its target.
         r#"free = "bigint""#,
         r#"p = { one = "app.p", on = { free = "id" } }"#,
         r#"q = { one = "app.q", on = { code = "code" } }"#,
@@ -47,7 +47,7 @@ fn a_foreign_key_is_offered_once_it_can_be_a_relation() {
     assert_eq!(result.added, ["relation app.p.cByPAP", "relation app.c.pAP"], "{}", result.text);
     has(&result.text, "# introspected c (p_a) -> p (a)");
     has_not(&result.text, "# introspected c (p_a) -> p (a), left out");
-    // What was deleted stays deleted.
+    // A deleted relation stays deleted.
     let trimmed: String = result.text.split_inclusive('\n').filter(|line| !line.contains("pAP") && !line.contains("PAP")).collect();
     assert_eq!(update(&trimmed, &schema, Dialect::Sqlite).unwrap().added, Vec::<String>::new());
 }
@@ -66,17 +66,17 @@ async fn types_that_are_never_equal_are_noted_on_postgres() {
         let change = "ALTER TABLE r DROP CONSTRAINT r_n_k_fkey; ALTER TABLE r ALTER n_k TYPE numeric; ALTER TABLE r ADD FOREIGN KEY (n_k) REFERENCES n (k)";
         client.batch_execute(change).await.unwrap();
         let schema = read_postgres(&client).await.unwrap();
-        // The manifest's own type decides until it follows.
+        // The type in the manifest decides.
         assert_eq!(update(&text, &schema, Dialect::Postgres).unwrap().added, Vec::<String>::new());
-        let followed = text.replace("nK = \"int\"", "nK = \"decimal\"");
-        assert_eq!(update(&followed, &schema, Dialect::Postgres).unwrap().added, ["relation app.n.r", "relation app.r.n"]);
+        let edited = text.replace("nK = \"int\"", "nK = \"decimal\"");
+        assert_eq!(update(&edited, &schema, Dialect::Postgres).unwrap().added, ["relation app.n.r", "relation app.r.n"]);
     })
     .await;
 }
 
 // contract P4.3
 #[test]
-fn a_table_of_pairs_is_a_pivot_without_a_key_too() {
+fn a_table_of_pairs_without_a_key_is_a_pivot_too() {
     let schema = sqlite(
         "CREATE TABLE people (id INTEGER PRIMARY KEY); CREATE TABLE groups (id INTEGER PRIMARY KEY);
          CREATE TABLE groups_people (group_id INTEGER NOT NULL REFERENCES groups, person_id INTEGER NOT NULL REFERENCES people);
@@ -87,7 +87,7 @@ fn a_table_of_pairs_is_a_pivot_without_a_key_too() {
     has(&text, r#"people = { many = "app.person", through = "groups_people", on = { id = "group_id" }, to = { person_id = "id" } }"#);
     has(&text, r#"groups = { many = "app.group", through = "groups_people", on = { id = "person_id" }, to = { group_id = "id" } }"#);
     has_not(&text, "groupsPerson");
-    // What has a time of its own tells more than that two belong together, unless each pair can only be there once.
+    // A table with a time is a pivot only if each pair is unique.
     has_not(&text, r#"through = "visits""#);
 }
 
@@ -124,11 +124,11 @@ fn unreadable_tables_and_broken_keys_of_sqlite_are_noted() {
     has(&text, "[resource.app.kept]");
     has_not(&text, "[resource.app.lost]");
     assert_eq!(passes(&text, &schema, Dialect::Sqlite), Vec::<String>::new());
-    // They are told once, and added once they can be.
+    // They are noted once, and added as soon as they can be.
     let again = update(&text, &schema, Dialect::Sqlite).expect("an update");
     assert_eq!((again.text.as_str(), again.notes.as_slice(), again.added.as_slice()), (text.as_str(), &[][..], &[][..]));
-    let mended = sqlite(&format!("{BROKEN} CREATE TABLE passing (id INTEGER); CREATE TABLE gone (id INTEGER PRIMARY KEY);"));
-    let Update { added, notes, .. } = update(&text, &mended, Dialect::Sqlite).expect("an update");
+    let repaired = sqlite(&format!("{BROKEN} CREATE TABLE passing (id INTEGER); CREATE TABLE gone (id INTEGER PRIMARY KEY);"));
+    let Update { added, notes, .. } = update(&text, &repaired, Dialect::Sqlite).expect("an update");
     assert_eq!(notes, Vec::<String>::new());
     for item in ["resource app.lost", "resource app.gone", "relation app.part.gone", "relation app.part.other"] {
         assert!(added.iter().any(|added| added == item), "{item} in {added:?}");
@@ -139,7 +139,7 @@ fn unreadable_tables_and_broken_keys_of_sqlite_are_noted() {
 #[test]
 fn check_says_why_a_view_cannot_be_read() {
     let schema = sqlite(BROKEN);
-    let text = "[resource.app.lost]\ntable = \"lost\"\n[resource.app.lost.fields]\nid = \"bigint\"\n";
+    let text = one_resource("lost", "", "id = \"bigint\"");
     let expected = ["1 error: resource `app.lost`: `lost` cannot be read: no such table: main.passing"];
-    assert_eq!(findings(text, &schema, Dialect::Sqlite), expected);
+    assert_eq!(findings(&text, &schema, Dialect::Sqlite), expected);
 }

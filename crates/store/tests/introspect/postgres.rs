@@ -1,4 +1,4 @@
-//! A PostgreSQL shop with everything odd in it: its manifest, and what its columns are.
+//! The manifest of a PostgreSQL shop with unusual types and names, and the native types of its columns.
 
 use super::{catalog, findings, has, has_not, passes, with_postgres};
 use query::catalog::{Labels, Native, TypeName};

@@ -1,11 +1,21 @@
-//! `update` adds what is new and keeps every edit.
+//! `update` adds new tables, columns and relations, and keeps every edit.
 
 use super::{SQLITE_SHOP, has, has_not, passes, sqlite};
 use query::sql::Dialect;
 use store::introspect::{UpdateError, update};
 
+fn customers_and_orders(more_columns: &str) -> String {
+    format!(
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT{more_columns}); \
+         CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers);"
+    )
+}
+
+const ORDERS_OF_CUSTOMER: &str = "\n[resource.app.customer.relations]\norders = { many = \"app.order\", on = { id = \"customerId\" } }\n";
+const CUSTOMER_OF_ORDER: &str = "\n[resource.app.order.relations]\ncustomer = { one = \"app.customer\", on = { customerId = \"id\" } }\n";
+
 #[test]
-fn update_makes_additions_and_keeps_every_edit() {
+fn an_update_adds_fields_and_relations_and_keeps_every_edit() {
     let schema = sqlite(SQLITE_SHOP);
     let existing = r#"# my shop
 
@@ -23,7 +33,7 @@ code = { type = "text", column = "country_code", mask = "redact" }
 "#;
     let first = update(existing, &schema, Dialect::Sqlite).unwrap();
     passes(&first.text, &schema, Dialect::Sqlite);
-    // What was there stands there still, line by line and in order.
+    // Every line is still there, in its order.
     let mut new = first.text.lines();
     for line in existing.lines() {
         assert!(new.any(|found| found == line), "{line:?} is gone from\n{}", first.text);
@@ -44,20 +54,21 @@ code = { type = "text", column = "country_code", mask = "redact" }
     ] {
         assert!(first.added.iter().any(|found| found == added), "{added} not in {:?}", first.added);
     }
-    // A second time there is nothing to add.
+    // A second update adds nothing.
     let second = update(&first.text, &schema, Dialect::Sqlite).unwrap();
     assert_eq!(second.added, Vec::<String>::new());
     assert_eq!(second.text, first.text);
 }
 
 #[test]
-fn update_follows_the_layout() {
-    let schema = sqlite(
-        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, born DATE, code TEXT); CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers);",
-    );
+fn an_update_follows_the_layout_of_the_manifest() {
+    let schema = sqlite(&customers_and_orders(", born DATE, code TEXT"));
     let aligned = "[resource.app.customer.fields]\nid       = { type = \"bigint\", key = true }\nfullName = { type = \"text\", column = \"name\" } # said so\n\n# orders\n[resource.app.order.fields]\nid = \"bigint\"\n";
     let result = update(aligned, &schema, Dialect::Sqlite).unwrap();
-    let expected = "[resource.app.customer.fields]\nid       = { type = \"bigint\", key = true }\nfullName = { type = \"text\", column = \"name\" } # said so\nborn     = \"date\"\ncode     = \"text\"\n\n[resource.app.customer.relations]\norders = { many = \"app.order\", on = { id = \"customerId\" } }\n\n# orders\n[resource.app.order.fields]\nid = \"bigint\"\ncustomerId = \"bigint\"\n\n[resource.app.order.relations]\ncustomer = { one = \"app.customer\", on = { customerId = \"id\" } }\n";
+    let (customer, order) = aligned.split_once("\n# orders\n").unwrap();
+    let expected = format!(
+        "{customer}born     = \"date\"\ncode     = \"text\"\n{ORDERS_OF_CUSTOMER}\n# orders\n{order}customerId = \"bigint\"\n{CUSTOMER_OF_ORDER}"
+    );
     let seen = "# introspected customers: id, name, born, code\n# introspected orders: id, customer_id\n# introspected orders (customer_id) -> customers (id)\n";
     let (body, comments) = result.text.split_once("\n# What `peristyle introspect` has seen.").unwrap();
     assert_eq!(body, expected);
@@ -86,14 +97,11 @@ fn update_follows_the_layout() {
 // contract P4.4
 #[test]
 fn a_comment_that_ends_a_table_stays_with_it() {
-    let schema = sqlite(
-        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers);",
-    );
+    let schema = sqlite(&customers_and_orders(""));
     let customer =
         "[resource.app.customer.fields]\nid = { type = \"bigint\", key = true }\nname = \"text\"\n  # no phone: the law\n# nor fax\n";
     let order = "# orders\n[resource.app.order.fields]\nid = \"bigint\"\ncustomerId = \"bigint\"\n# the end of orders\n\n# the end\n";
-    let many = "\n[resource.app.customer.relations]\norders = { many = \"app.order\", on = { id = \"customerId\" } }\n";
-    let one = "\n[resource.app.order.relations]\ncustomer = { one = \"app.customer\", on = { customerId = \"id\" } }\n";
+    let (many, one) = (ORDERS_OF_CUSTOMER, CUSTOMER_OF_ORDER);
     let (fields, rest) = order.split_at(order.find("\n# the end\n").unwrap());
     let expected = format!("{customer}{many}\n{fields}{one}{rest}");
     for (before, after) in [("\n", "\n"), ("\r\n", "\r\n")] {
@@ -105,7 +113,7 @@ fn a_comment_that_ends_a_table_stays_with_it() {
     let dotted = "[resource.app]\ncustomer.fields.id = { type = \"bigint\", key = true }\n# no phone\n\n# the end\n";
     let result = update(dotted, &schema, Dialect::Sqlite).unwrap();
     assert!(result.text.contains("customer.fields.name = \"text\"\n# no phone\n\n[resource.app.customer.relations]"), "{}", result.text);
-    // Right above a header a comment speaks of what follows, and nothing follows the last table.
+    // A comment right above a header belongs to that header. No header follows the last table.
     let close = format!("{customer}{order}").replace("customerId = \"bigint\"\n", "").replace("\n\n# the end\n", "");
     let result = update(&close, &schema, Dialect::Sqlite).unwrap();
     let (before, after) = result.text.split_once(many).unwrap();
@@ -130,6 +138,6 @@ fn a_manifest_without_a_list_is_offered_the_missing_relations() {
     {
         assert_eq!(result.text.matches(added).count(), 1, "{added}: {}", result.text);
     }
-    assert_eq!(result.text.matches("one = \"app.post\"").count(), 2, "what is there under another name is there: {}", result.text);
+    assert_eq!(result.text.matches("one = \"app.post\"").count(), 2, "a relation under another name counts: {}", result.text);
     assert_eq!(update(&result.text, &schema, Dialect::Sqlite).unwrap().text, result.text);
 }

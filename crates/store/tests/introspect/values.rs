@@ -1,4 +1,4 @@
-//! What columns of SQLite hold, whatever was declared.
+//! The types of SQLite columns are inferred from their values.
 
 use query::sql::Dialect;
 

@@ -1,8 +1,9 @@
-//! Turns a name of the database into a name of the manifest: camelCase, singular, valid.
+//! Makes names of a manifest from names of the database: camelCase, singular, valid, unique.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
-use query::catalog::{CONNECTORS, OWN_CONTEXTS};
+use query::catalog::{CONNECTORS, OWN_CONTEXTS, kebab};
 use query::parse::RESERVED;
 use query::sql::Dialect;
 
@@ -22,6 +23,51 @@ const IRREGULAR: [(&str, &str); 15] = [
     ("news", "news"),
     ("analyses", "analysis"),
     ("indices", "index"),
+];
+
+/// GraphQL types of no resource: those of every schema, and those of a hub. A test of the server compares them with this list.
+pub const OWN_TYPES: [&str; 41] = [
+    "JSON",
+    "DateTime",
+    "Date",
+    "Time",
+    "UUID",
+    "Decimal",
+    "BigInt",
+    "ID",
+    "Int",
+    "Float",
+    "String",
+    "Boolean",
+    "QueryStatementInput",
+    "Pagination",
+    "Query",
+    "Mutation",
+    "Deleted",
+    "Ended",
+    "IamAccount",
+    "IamAccountLink",
+    "IamCreateAccountInput",
+    "IamUpdateAccountInput",
+    "IamSetAccountPasswordInput",
+    "IamRole",
+    "IamCreateRoleInput",
+    "IamUpdateRoleInput",
+    "IamPermission",
+    "IamTenant",
+    "IamCreateTenantInput",
+    "IamUpdateTenantInput",
+    "IamSession",
+    "IamEvent",
+    "OAuthClient",
+    "OAuthClientSecret",
+    "OAuthCreateClientInput",
+    "OAuthUpdateClientInput",
+    "HubApp",
+    "HubCreateAppInput",
+    "HubUpdateAppInput",
+    "HubAppAccount",
+    "HubCreateAppAccountInput",
 ];
 
 /// `order_items`, `OrderItems`, `ORDER ITEMS` → `orderItems`; empty when no letter or digit is left.
@@ -51,7 +97,7 @@ pub(super) fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_ascii_uppercase(), letters.as_str()))
 }
 
-pub(super) fn lower(word: &str) -> String {
+fn lower(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_ascii_lowercase(), letters.as_str()))
 }
@@ -67,7 +113,7 @@ pub(super) fn context(schema: &str) -> String {
 }
 
 /// The last word of a camelCase name in the singular.
-pub(super) fn singular(name: &str) -> String {
+fn singular(name: &str) -> String {
     for (many, one) in IRREGULAR {
         let capitalised = capital(many);
         if name == many {
@@ -95,7 +141,7 @@ pub(super) fn without_id(name: &str) -> Option<&str> {
 }
 
 /// A name for a field or relation that is no reserved word.
-pub(super) fn allowed(name: &str) -> String {
+fn allowed(name: &str) -> String {
     if CONNECTORS.contains(&name) || RESERVED.contains(&name) { format!("{name}Value") } else { name.to_owned() }
 }
 
@@ -139,4 +185,55 @@ pub(super) fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// The names that resources have taken: paths of REST, and types and queries of GraphQL, which `check` does not let two resources share.
+#[derive(Default)]
+pub(super) struct Names {
+    taken: HashSet<(String, String)>,
+    paths: HashSet<(String, String)>,
+    types: HashSet<String>,
+    queries: HashSet<String>,
+}
+
+impl Names {
+    pub(super) fn take(&mut self, context: &str, name: &str, plural: &str) {
+        self.taken.insert((context.to_owned(), name.to_owned()));
+        self.paths.insert((kebab(context), kebab(plural)));
+        self.types.insert(type_name(context, name));
+        self.queries.extend(queries_of_one(context, name));
+        self.queries.extend(queries_of_many(context, plural));
+    }
+
+    pub(super) fn make(&mut self, context: &str, wished: &str) -> (String, String) {
+        let plural = free(&[wished.to_owned()], |plural| {
+            self.paths.contains(&(kebab(context), kebab(plural))) || self.asks(&queries_of_many(context, plural))
+        });
+        let name = free(&[singular(&plural)], |name| {
+            let kind = type_name(context, name);
+            self.taken.contains(&(context.to_owned(), name.to_owned()))
+                || self.types.contains(&kind)
+                || OWN_TYPES.contains(&kind.as_str())
+                || self.asks(&queries_of_one(context, name))
+        });
+        self.take(context, &name, &plural);
+        (name, plural)
+    }
+
+    fn asks(&self, queries: &[String]) -> bool {
+        queries.iter().any(|query| self.queries.contains(query))
+    }
+}
+
+fn type_name(context: &str, name: &str) -> String {
+    capital(context) + &capital(name)
+}
+
+fn queries_of_many(context: &str, plural: &str) -> [String; 2] {
+    ["Paginate", "Get"].map(|verb| format!("{}{verb}{}", lower(context), capital(plural)))
+}
+
+/// Includes queries by key, since a table may get a key later.
+fn queries_of_one(context: &str, name: &str) -> [String; 2] {
+    ["", "ById"].map(|end| format!("{}Find{}{end}", lower(context), capital(name)))
 }

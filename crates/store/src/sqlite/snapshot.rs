@@ -1,4 +1,4 @@
-//! Streams an answer from one snapshot of a SQLite file.
+//! Reads a page, or streams an answer, from one snapshot of a SQLite file.
 
 use std::time::Duration;
 
@@ -7,12 +7,37 @@ use rusqlite::{Connection, Rows};
 use tokio::runtime::Handle;
 
 use crate::Error;
-use crate::assemble::{Gathered, Keys, Portion};
-use crate::run::{BatchSize, Cursor, RowSet, Sink, Source, Streaming};
+use crate::assemble::{After, Batch, Gathered, Keys, Portion};
+use crate::run::{BatchSize, Cursor, RowSet, Sink, Source, Streaming, load};
 
-use super::prepared::prepared;
-use super::read::{bind, related, take_rows, total};
+use super::read::{bind, prepared, related, take_rows, total};
 use super::{Interrupt, Sqlite};
+
+/// The rows of a page with their relations, and the total; none if they do not fit into memory.
+pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option<(Batch, i64)>), Error> {
+    let (mut left, timeout, runtime) = (sqlite.memory, sqlite.timeout, Handle::current());
+    sqlite
+        .run(move |connection, interrupt| {
+            // One snapshot for the page, its relations and its total.
+            let transaction = connection.unchecked_transaction()?;
+            let mut statement = prepared(connection, query.root.sql.text())?;
+            bind(&mut statement, &query.root.sql, None)?;
+            let Portion { mut batch, after } = take_rows(&mut statement.raw_query(), &query.root, &BatchSize::whole(left))?;
+            drop(statement);
+            if after == After::Nothing {
+                let mut snapshot = SqliteSnapshot { connection, interrupt, timeout };
+                runtime.block_on(load(&mut snapshot, &query.root, &mut batch, &mut left))?;
+            }
+            if after != After::Nothing || batch.is_heavy() {
+                transaction.finish()?;
+                return Ok((query, None));
+            }
+            let total = total(connection, &query, batch.len())?;
+            transaction.finish()?;
+            Ok((query, Some((batch, total))))
+        })
+        .await
+}
 
 pub(crate) async fn stream(sqlite: &Sqlite, query: Query, mut sink: Sink) -> Result<(), Error> {
     let (timeout, memory) = (sqlite.timeout, sqlite.memory);
@@ -20,7 +45,7 @@ pub(crate) async fn stream(sqlite: &Sqlite, query: Query, mut sink: Sink) -> Res
     let reader = sink.reporter();
     let work = sqlite.run(move |connection, interrupt| {
         let transaction = connection.unchecked_transaction()?;
-        let mut statement = prepared(connection, &query.root.sql)?;
+        let mut statement = prepared(connection, query.root.sql.text())?;
         bind(&mut statement, &query.root.sql, None)?;
         let source = SqliteSnapshot { connection, interrupt, timeout };
         let mut streaming = Streaming { source, sink: &mut sink, memory };
@@ -40,10 +65,10 @@ pub(crate) async fn stream(sqlite: &Sqlite, query: Query, mut sink: Sink) -> Res
 }
 
 /// A read transaction, used on a blocking thread: its futures block while SQLite works, and wait only for the reader.
-pub(super) struct SqliteSnapshot<'c> {
-    pub(super) connection: &'c Connection,
-    pub(super) interrupt: &'c Interrupt,
-    pub(super) timeout: Duration,
+struct SqliteSnapshot<'c> {
+    connection: &'c Connection,
+    interrupt: &'c Interrupt,
+    timeout: Duration,
 }
 
 impl Cursor<SqliteSnapshot<'_>> for Rows<'_> {
@@ -61,7 +86,7 @@ impl Source for SqliteSnapshot<'_> {
 
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error> {
         let sql = &rows.level.sql;
-        let mut statement = prepared(streaming.source.connection, sql)?;
+        let mut statement = prepared(streaming.source.connection, sql.text())?;
         bind(&mut statement, sql, rows.keys)?;
         let size = BatchSize::related(rows.many, streaming.memory);
         streaming.drain(&mut statement.raw_query(), rows, size).await
