@@ -89,7 +89,7 @@ fn exists(what: &str) -> impl Fn(store::Error) -> AdminError {
 pub struct Administration<'a> {
     pub records: &'a Records,
     pub actor: Actor,
-    pub occasion: AuditContext<'a>,
+    pub audit_context: AuditContext<'a>,
 }
 
 struct ChangeTransaction {
@@ -120,7 +120,7 @@ impl Administration<'_> {
             Actor::CommandLine => None,
             Actor::Account(id) => Some(id),
         };
-        Ok(audit_log::append(&mut tx.records, &AuditEvent::Changed { record, change, actor }, self.occasion).await?)
+        Ok(audit_log::append(&mut tx.records, &AuditEvent::Changed { record, change, actor }, self.audit_context).await?)
     }
 
     /// Writes the audit event as the last step, and commits.

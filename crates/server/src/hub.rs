@@ -137,12 +137,12 @@ impl Hub {
 
     /// Records the refusal of an unauthenticated request. Of a flood it records the number.
     async fn note_refusal(&self, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
-        self.0.refusal_log.note(self.records(), event, context.occasion()).await
+        self.0.refusal_log.note(self.records(), event, context.audit_context()).await
     }
 
     /// The same for an operation of administration.
-    pub(crate) async fn note_refused_operation(&self, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
-        self.0.refusal_log.note(self.records(), event, occasion).await
+    pub(crate) async fn note_refused_operation(&self, event: &AuditEvent, audit_context: AuditContext<'_>) -> Result<(), store::Error> {
+        self.0.refusal_log.note(self.records(), event, audit_context).await
     }
 
     /// Refuses a request that a page of another origin sent, and records the refusal.

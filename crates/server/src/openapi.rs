@@ -52,7 +52,7 @@ pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
 }
 
 fn security_schemes(strategy: Strategy) -> Option<Json> {
-    let bearer = |whose: &str| object! { "type" => "http", "scheme" => "bearer", "bearerFormat" => "JWT", "description" => format!("An access token of {whose}") };
+    let bearer = |issuer: &str| object! { "type" => "http", "scheme" => "bearer", "bearerFormat" => "JWT", "description" => format!("An access token of {issuer}") };
     match strategy {
         Strategy::None => None,
         Strategy::LocalProvider => Some(object! {

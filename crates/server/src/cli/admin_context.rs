@@ -34,7 +34,7 @@ impl AdminContext {
     }
 
     pub(super) fn administration(&self) -> Administration<'_> {
-        Administration { records: &self.records, actor: Actor::CommandLine, occasion: AuditContext { now: self.now, address: None } }
+        Administration { records: &self.records, actor: Actor::CommandLine, audit_context: AuditContext { now: self.now, address: None } }
     }
 
     pub(super) async fn account(&self, name: &str) -> Result<Account, CommandError> {

@@ -75,7 +75,8 @@ pub(super) struct HubSetup {
 pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<HubSetup, PrepareError> {
     let records = boot::records(database_url, &DatabaseSettings::default()).await?;
     let now = clock::now();
-    let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: AuditContext { now, address: None } };
+    let administration =
+        Administration { records: &records, actor: Actor::CommandLine, audit_context: AuditContext { now, address: None } };
     for region in &shop::REGIONS {
         administration.create_tenant(Some(tenant_id(region.tenant)?), region.code, region.name).await?;
     }

@@ -55,13 +55,13 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         return rows_answer(Answer::Whole(row), &RowShape::of(document, root, variables), RowKind::Row, query_field, budget).await;
     }
     // Permission comes before the statement is read.
-    let entrance = service.queries.enter(resource, caller)?;
+    let access = service.queries.enter(resource, caller)?;
     let key = match query_field {
         QueryField::FindById => {
-            if !entrance.can_find_by_id() {
+            if !access.can_find_by_id() {
                 return Err(Problem::NotFound("this resource has no key to find a row by"));
             }
-            Some(key(field, variables, entrance.resource().key.len())?)
+            Some(key(field, variables, access.resource().key.len())?)
         }
         _ => None,
     };
@@ -74,7 +74,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
         let kind = if has_aggregation(query.as_ref()) { RowKind::Group } else { RowKind::Row };
         let body = parse::layers(query, constraint);
-        service.queries.render(entrance, operation, key.as_deref(), body).map(|query| (query, kind))
+        service.queries.render(access, operation, key.as_deref(), body).map(|query| (query, kind))
     };
     let (query, kind) = service.queries.validate(caller.key(), input_bytes, render).await??;
     if query_field == QueryField::Paginate {

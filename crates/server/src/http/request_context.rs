@@ -99,7 +99,7 @@ impl RequestContext {
     }
 
     /// What an audit event records of the request.
-    pub(crate) fn occasion(&self) -> AuditContext<'_> {
+    pub(crate) fn audit_context(&self) -> AuditContext<'_> {
         AuditContext { now: clock::now(), address: Some(&self.address) }
     }
 
@@ -159,8 +159,8 @@ mod tests {
             request = request.header(COOKIE, axum::http::HeaderValue::from_bytes(value).expect("a header"));
         }
         let (head, ()) = request.body(()).expect("a request").into_parts();
-        let sender = RequestContext::of(&Proxies::new(&[]), head);
-        assert_eq!(sender.cookies("hub_session").collect::<Vec<_>>(), ["one", "two"]);
+        let context = RequestContext::of(&Proxies::new(&[]), head);
+        assert_eq!(context.cookies("hub_session").collect::<Vec<_>>(), ["one", "two"]);
     }
 
     #[test]

@@ -78,12 +78,12 @@ impl RefusalLog {
     }
 
     /// Records a refusal: always in the process log, in the audit log unless it is a repeat.
-    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
-        let is_row = self.recent().is_row(event, occasion.address.unwrap_or_default(), occasion.now);
+    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, audit_context: AuditContext<'_>) -> Result<(), store::Error> {
+        let is_row = self.recent().is_row(event, audit_context.address.unwrap_or_default(), audit_context.now);
         if is_row {
-            return audit_log::append(records, event, occasion).await;
+            return audit_log::append(records, event, audit_context).await;
         }
-        audit_log::log(event, occasion);
+        audit_log::log(event, audit_context);
         Ok(())
     }
 

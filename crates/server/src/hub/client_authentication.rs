@@ -56,8 +56,8 @@ pub(super) async fn authenticate<'c>(
     };
     let event = AuditEvent::ClientRefused { client: client.map(|client| client.id.clone()) };
     hub.note_refusal(&event, context).await?;
-    let watch = ThrottleKeys::client(credentials.id(), &context.address);
-    match throttle::client_failed(hub.records(), &watch, clock::now()).await? {
+    let keys = ThrottleKeys::client(credentials.id(), &context.address);
+    match throttle::client_failed(hub.records(), &keys, clock::now()).await? {
         ThrottleDecision::Try => Err(error.into()),
         ThrottleDecision::Wait(seconds) => Err(OauthError::Throttled(seconds)),
     }

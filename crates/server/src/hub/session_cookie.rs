@@ -67,8 +67,8 @@ pub(super) async fn begin(
         Some((before, _)) => PreviousSession::Other(before.id()),
     };
     let device = context.user_agent();
-    let arrival = SignIn { session: &session, by, before, device: device.as_deref() };
-    if !sessions::begin(hub.records(), &arrival, context.occasion()).await? {
+    let sign_in = SignIn { session: &session, by, before, device: device.as_deref() };
+    if !sessions::begin(hub.records(), &sign_in, context.audit_context()).await? {
         return Ok(None);
     }
     Cookies::of(hub, context, &hub.0.keys.sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)

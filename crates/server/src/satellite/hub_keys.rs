@@ -125,10 +125,10 @@ impl HubKeys {
 
     /// Fetches the set once. An invalid set changes nothing: the last valid one stays in use.
     async fn fetch(&self) {
-        let ask = HubRequest { path: PATH, body: None, authorization: None, max_bytes: MAX_KEY_SET_BYTES };
+        let request = HubRequest { path: PATH, body: None, authorization: None, max_bytes: MAX_KEY_SET_BYTES };
         let failed_requests = self.0.hub_client.failed_requests();
-        let fetched = match self.0.hub_client.send(Lane::Keys, ask).await {
-            Err(trouble) => Err(trouble.to_string()),
+        let fetched = match self.0.hub_client.send(Lane::Keys, request).await {
+            Err(error) => Err(error.to_string()),
             Ok(answer) if answer.status != 200 => Err(format!("it answered {}", answer.status)),
             Ok(answer) => KeySet::read(&answer.body).map_err(|fault| format!("its key set {fault}")),
         };

@@ -19,20 +19,20 @@ impl<K: Eq + Hash + Copy, V: Clone> SingleFlight<K, V> {
     }
 
     /// The result of the lookup in flight, or of a new one. If the caller that runs it disconnects, a waiting one runs it instead.
-    pub(super) async fn join<A: Future<Output = V>>(&self, key: K, ask: impl FnOnce() -> A) -> V {
-        let seat = Seat { flights: self, key, flight: self.open().entry(key).or_default().clone() };
-        seat.flight.get_or_init(ask).await.clone()
+    pub(super) async fn join<A: Future<Output = V>>(&self, key: K, look_up: impl FnOnce() -> A) -> V {
+        let waiter = Waiter { flights: self, key, flight: self.open().entry(key).or_default().clone() };
+        waiter.flight.get_or_init(look_up).await.clone()
     }
 }
 
 /// A caller of a lookup. The last one removes the lookup.
-struct Seat<'f, K: Eq + Hash + Copy, V: Clone> {
+struct Waiter<'f, K: Eq + Hash + Copy, V: Clone> {
     flights: &'f SingleFlight<K, V>,
     key: K,
     flight: Arc<OnceCell<V>>,
 }
 
-impl<K: Eq + Hash + Copy, V: Clone> Drop for Seat<'_, K, V> {
+impl<K: Eq + Hash + Copy, V: Clone> Drop for Waiter<'_, K, V> {
     fn drop(&mut self) {
         let mut open = self.flights.open();
         // A result is only for the callers that waited for it; a later caller starts anew.

@@ -93,7 +93,7 @@ impl Subscription {
         };
         let client = token_exchange::credentials(settings).map_err(|_| "the client secret cannot be sent in a header".to_owned())?;
         let opened = self.satellite.0.hub_client.stream(&path, client, self.last).await;
-        let response = opened.map_err(|trouble| trouble.to_string())?;
+        let response = opened.map_err(|error| error.to_string())?;
         match response.status().as_u16() {
             200 => Ok(response.into_body()),
             401 => Err("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET".to_owned()),

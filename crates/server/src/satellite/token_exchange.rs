@@ -70,8 +70,8 @@ pub(super) fn credentials(settings: &SatelliteSettings) -> Result<HeaderValue, O
 /// Posts a form as the client. A refusal of the hub becomes a refusal of the satellite.
 async fn send(satellite: &Satellite, path: &str, pairs: &[(&str, &str)]) -> Result<HubResponse, OauthError> {
     let client = credentials(&satellite.0.settings)?;
-    let answer = satellite.0.hub_client.send(Lane::Grants, HubRequest::form(path, pairs, client)).await.map_err(|trouble| {
-        tracing::warn!(%trouble, path, "could not reach the hub");
+    let answer = satellite.0.hub_client.send(Lane::Grants, HubRequest::form(path, pairs, client)).await.map_err(|error| {
+        tracing::warn!(%error, path, "could not reach the hub");
         OauthError::HubAway
     })?;
     match answer.status {

@@ -83,7 +83,7 @@ async fn act(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     match body.get("action") {
         Some("end") => end_one(hub, &context, &account, live, body.get("session")).await,
         Some("everywhere") => {
-            revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.occasion()).await?;
+            revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.audit_context()).await?;
             signed_out(hub, &context, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
         Some("password") => match change_password(hub, &context, &account, live, &body).await {
@@ -94,8 +94,8 @@ async fn act(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     }
 }
 
-fn signed_out(hub: &Hub, context: &RequestContext, address: &str) -> Result<Response, OauthError> {
-    Ok(Cookies::cleared(hub, context)?.added_to(redirect(Redirection::SeeOther, address)?))
+fn signed_out(hub: &Hub, context: &RequestContext, url: &str) -> Result<Response, OauthError> {
+    Ok(Cookies::cleared(hub, context)?.added_to(redirect(Redirection::SeeOther, url)?))
 }
 
 async fn end_one(
@@ -107,7 +107,7 @@ async fn end_one(
 ) -> Result<Response, OauthError> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
     if sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
-        revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.occasion()).await?;
+        revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.audit_context()).await?;
     }
     if id == live.id() {
         return signed_out(hub, context, "/sign-in");

@@ -23,13 +23,13 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     let client = presented.authenticate(&hub, &context).await?;
     let family = family_of(&hub, body.get("token").ok_or(MISSING)?).await?;
     let reach = if body.get("end_session") == Some("true") { Reach::Session } else { Reach::Family };
-    let (records, occasion) = (hub.records(), context.occasion());
+    let (records, audit_context) = (hub.records(), context.audit_context());
     match family.and_then(|family| revoked_by(client, &family, reach)) {
         Some(ClientRevocation::Family(family)) => {
-            revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?;
+            revocation::revoke(records, &Revocation::FamilyRevoked(family), None, audit_context).await.map(drop)?;
         }
         Some(ClientRevocation::SessionOf(family)) => {
-            revocation::revoke_session_of(records, family, occasion).await.map(drop)?;
+            revocation::revoke_session_of(records, family, audit_context).await.map(drop)?;
         }
         None => {}
     }

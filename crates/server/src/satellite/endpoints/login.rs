@@ -70,7 +70,7 @@ async fn expect_hub(satellite: &Satellite) -> Result<(), OauthError> {
             return Ok(());
         }
         Ok(answer) => tracing::warn!(status = answer.status, "refused a login: the hub cannot answer"),
-        Err(trouble) => tracing::warn!(%trouble, "refused a login: could not reach the hub"),
+        Err(error) => tracing::warn!(%error, "refused a login: could not reach the hub"),
     }
     Err(OauthError::HubAway)
 }
