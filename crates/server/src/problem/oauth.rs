@@ -88,56 +88,29 @@ impl From<Problem> for OauthError {
 impl OauthError {
     /// The `error` of RFC 6749.
     pub(crate) fn code(&self) -> &'static str {
-        let code = match self {
-            OauthError::Rule(error) => error.code(),
-            OauthError::HubRefuses => ErrorCode::InvalidClient,
-            OauthError::HubOdd | OauthError::Internal(_) => ErrorCode::ServerError,
-            OauthError::Store(error) if !is_outage(error) => ErrorCode::ServerError,
-            OauthError::Method(_)
-            | OauthError::MediaType
-            | OauthError::NotJson
-            | OauthError::TooLarge
-            | OauthError::Body
-            | OauthError::CrossOrigin(_) => ErrorCode::InvalidRequest,
-            OauthError::Throttled(_)
-            | OauthError::Crowded(_)
-            | OauthError::Busy
-            | OauthError::Streams
-            | OauthError::HubAway
-            | OauthError::ReplicaState(_)
-            | OauthError::Store(_) => ErrorCode::TemporarilyUnavailable,
-        };
-        code.as_str()
+        self.head().0.as_str()
     }
 
     pub(crate) fn status(&self) -> StatusCode {
+        self.head().1
+    }
+
+    fn head(&self) -> (ErrorCode, StatusCode) {
         match self {
-            OauthError::Rule(error) => match error.code() {
-                ErrorCode::InvalidClient | ErrorCode::InvalidToken => StatusCode::UNAUTHORIZED,
-                ErrorCode::AccessDenied => StatusCode::FORBIDDEN,
-                ErrorCode::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
-                ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-                ErrorCode::InvalidRequest
-                | ErrorCode::InvalidGrant
-                | ErrorCode::UnauthorizedClient
-                | ErrorCode::UnsupportedGrantType
-                | ErrorCode::UnsupportedResponseType
-                | ErrorCode::RequestNotSupported
-                | ErrorCode::RequestUriNotSupported
-                | ErrorCode::InvalidScope
-                | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
-            },
-            OauthError::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
-            OauthError::MediaType | OauthError::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            OauthError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            OauthError::Body => StatusCode::BAD_REQUEST,
-            OauthError::CrossOrigin(_) => StatusCode::FORBIDDEN,
-            OauthError::Throttled(_) | OauthError::Crowded(_) => StatusCode::TOO_MANY_REQUESTS,
-            OauthError::HubOdd => StatusCode::BAD_GATEWAY,
-            OauthError::HubRefuses => StatusCode::UNAUTHORIZED,
-            OauthError::HubAway | OauthError::ReplicaState(_) | OauthError::Busy | OauthError::Streams => StatusCode::SERVICE_UNAVAILABLE,
-            OauthError::Store(error) if is_outage(error) => StatusCode::SERVICE_UNAVAILABLE,
-            OauthError::Store(_) | OauthError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            OauthError::Rule(error) => (error.code(), rule_status(error.code())),
+            OauthError::Method(_) => (ErrorCode::InvalidRequest, StatusCode::METHOD_NOT_ALLOWED),
+            OauthError::MediaType | OauthError::NotJson => (ErrorCode::InvalidRequest, StatusCode::UNSUPPORTED_MEDIA_TYPE),
+            OauthError::TooLarge => (ErrorCode::InvalidRequest, StatusCode::PAYLOAD_TOO_LARGE),
+            OauthError::Body => (ErrorCode::InvalidRequest, StatusCode::BAD_REQUEST),
+            OauthError::CrossOrigin(_) => (ErrorCode::InvalidRequest, StatusCode::FORBIDDEN),
+            OauthError::Throttled(_) | OauthError::Crowded(_) => (ErrorCode::TemporarilyUnavailable, StatusCode::TOO_MANY_REQUESTS),
+            OauthError::HubOdd => (ErrorCode::ServerError, StatusCode::BAD_GATEWAY),
+            OauthError::HubRefuses => (ErrorCode::InvalidClient, StatusCode::UNAUTHORIZED),
+            OauthError::Store(error) if !is_outage(error) => (ErrorCode::ServerError, StatusCode::INTERNAL_SERVER_ERROR),
+            OauthError::Internal(_) => (ErrorCode::ServerError, StatusCode::INTERNAL_SERVER_ERROR),
+            OauthError::HubAway | OauthError::ReplicaState(_) | OauthError::Busy | OauthError::Streams | OauthError::Store(_) => {
+                (ErrorCode::TemporarilyUnavailable, StatusCode::SERVICE_UNAVAILABLE)
+            }
         }
     }
 
@@ -186,6 +159,24 @@ impl OauthError {
 impl IntoResponse for OauthError {
     fn into_response(self) -> Response<Body> {
         self.response()
+    }
+}
+
+fn rule_status(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::InvalidClient | ErrorCode::InvalidToken => StatusCode::UNAUTHORIZED,
+        ErrorCode::AccessDenied => StatusCode::FORBIDDEN,
+        ErrorCode::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::InvalidRequest
+        | ErrorCode::InvalidGrant
+        | ErrorCode::UnauthorizedClient
+        | ErrorCode::UnsupportedGrantType
+        | ErrorCode::UnsupportedResponseType
+        | ErrorCode::RequestNotSupported
+        | ErrorCode::RequestUriNotSupported
+        | ErrorCode::InvalidScope
+        | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
     }
 }
 
