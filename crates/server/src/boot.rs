@@ -44,8 +44,8 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let budgets = Budgets::new(&config.budget, config.database.pool);
     let authenticator = match role {
         Role::None => Authenticator::none(),
-        Role::Hub(files) => Authenticator::hub(start_hub(config, (&primary, &catalog), files, &budgets).await?),
-        Role::Satellite(settings) => Authenticator::satellite(Satellite::open(config, *settings, budgets.clone()).await?),
+        Role::Hub(files) => Authenticator::Hub(start_hub(config, (&primary, &catalog), files, &budgets).await?),
+        Role::Satellite(settings) => Authenticator::Satellite(Satellite::open(config, *settings, budgets.clone()).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
     let queries = QueryService { catalog: Arc::new(catalog), reader: DatabaseReader::new(primary, replica, &budgets), budgets };
