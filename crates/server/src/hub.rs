@@ -135,14 +135,9 @@ impl Hub {
         self.0.feed.retired.send_replace(true);
     }
 
-    /// Records the refusal of an unauthenticated request. Of a flood it records the number.
-    async fn note_refusal(&self, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
-        self.0.refusal_log.note(self.records(), event, context.audit_context()).await
-    }
-
-    /// The same for an operation of administration.
-    pub(crate) async fn note_refused_operation(&self, event: &AuditEvent, audit_context: AuditContext<'_>) -> Result<(), store::Error> {
-        self.0.refusal_log.note(self.records(), event, audit_context).await
+    /// Records a refusal. Of a flood it records the number.
+    pub(crate) async fn note_refusal(&self, event: &AuditEvent, context: AuditContext<'_>) -> Result<(), store::Error> {
+        self.0.refusal_log.note(self.records(), event, context).await
     }
 
     /// Refuses a request that a page of another origin sent, and records the refusal.
@@ -153,7 +148,7 @@ impl Hub {
     }
 
     async fn note_cross_origin(&self, context: &RequestContext) -> Result<(), store::Error> {
-        self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context).await
+        self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context.audit_context()).await
     }
 
     /// The client address, as the throttle and the audit log have it.

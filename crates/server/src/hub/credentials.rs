@@ -87,7 +87,7 @@ async fn attempt(
         drop(ticket);
         if !pending.wait_for_others(&refused, deadline).await {
             let event = AuditEvent::SignInRefused { account: id, reason: SignInRefusal::Throttled };
-            hub.note_refusal(&event, context).await?;
+            hub.note_refusal(&event, context.audit_context()).await?;
             return Err(OauthError::Throttled(refused.seconds));
         }
     };

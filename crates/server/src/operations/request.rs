@@ -119,7 +119,7 @@ impl<'a> OperationRequest<'a> {
     /// Writes the audit event of a refusal. The refusal stands even if the event cannot be written.
     async fn audit_refusal(&self, reason: OperationRefusal) {
         let event = AuditEvent::OperationRefused { actor: self.account, operation: self.operation.name(), reason };
-        if let Err(error) = self.hub.note_refused_operation(&event, self.audit_context()).await {
+        if let Err(error) = self.hub.note_refusal(&event, self.audit_context()).await {
             tracing::error!(%error, operation = self.operation.name(), "could not write the audit event of a refused operation");
         }
     }

@@ -104,7 +104,7 @@ async fn refused(hub: &Hub, context: &RequestContext, client: Option<&Client>, e
         ErrorCode::InvalidClient => AuditEvent::ClientRefused { client },
         error => AuditEvent::GrantRefused { client, grant: None, error },
     };
-    hub.note_refusal(&event, context).await?;
+    hub.note_refusal(&event, context.audit_context()).await?;
     Ok(error.into())
 }
 

@@ -61,7 +61,7 @@ async fn submit(hub: &Hub, request: Request) -> Result<Response, OauthError> {
 async fn begin_session(hub: &Hub, context: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // No account has such a name or password, so nothing is compared or counted.
-        hub.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context).await?;
+        hub.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context.audit_context()).await?;
         return Err(WRONG.into());
     };
     let checked = credentials::check(hub, name, password, context).await?;

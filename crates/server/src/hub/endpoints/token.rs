@@ -184,7 +184,7 @@ impl TokenRequest<'_> {
     async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<OauthError, OauthError> {
         // The client is authenticated, but its users send it codes and tokens, and at a satellite anybody can.
         let event = AuditEvent::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
-        self.hub.note_refusal(&event, self.context).await?;
+        self.hub.note_refusal(&event, self.context.audit_context()).await?;
         Ok(error.into())
     }
 }
