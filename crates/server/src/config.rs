@@ -21,7 +21,7 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::budget::{BudgetSettings, Budgets};
 
 pub use allowed_hosts::AllowedHosts;
-pub use satellite::{Binding, ClientPassword, SatelliteSettings};
+pub use satellite::{Binding, SatelliteSettings, Secret};
 use setting::{Environment, Setting, invalid};
 use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network};
 

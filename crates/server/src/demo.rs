@@ -17,7 +17,7 @@ use crate::administration;
 use crate::boot_error::BootError;
 use crate::key_files::{KeyPair, KeyPairError};
 
-pub use accounts::{DemoAccount, DemoSecret};
+pub use accounts::DemoAccount;
 pub use server_process::LogOutput;
 
 use accounts::HubSetup;
