@@ -138,12 +138,10 @@ impl ChangeTransaction {
         }
     }
 
-    /// An actor can grant only what it holds.
     fn may_grant(&self, holding: &RolePermissions) -> Result<(), AdminError> {
         self.actor.as_ref().map_or(Ok(()), |actor| Ok(actor.rights.may_grant(holding)?))
     }
 
-    /// An actor can add accounts only to its own tenants.
     fn may_admit(&self, tenants: &[Uuid]) -> Result<(), AdminError> {
         self.actor.as_ref().map_or(Ok(()), |actor| Ok(actor.rights.may_admit(&actor.tenants, tenants)?))
     }

@@ -91,7 +91,6 @@ fn app_files(config: &Config) -> Result<Option<AppFiles>, BootError> {
     AppFiles::read(folder).map(Some)
 }
 
-/// Starts the hub: tables, keys, permissions, maintenance.
 async fn start_hub(
     config: &Config,
     (database, catalog): (&Database, &Catalog),
@@ -145,7 +144,6 @@ pub(crate) fn resolve_catalog(config: &Config) -> Result<Catalog, CatalogError> 
     resolve(config, &declared)
 }
 
-/// Why the manifest gives no catalog.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CatalogError {
     #[error(transparent)]

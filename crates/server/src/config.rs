@@ -199,7 +199,6 @@ fn database_settings(env: Environment<'_>, budget: &BudgetSettings) -> Result<Da
     })
 }
 
-/// The accepted lifetime of a token family, in seconds.
 const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
 
 const VARIABLES: &str = "\

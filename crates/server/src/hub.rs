@@ -57,7 +57,6 @@ use password_hasher::PasswordHasher;
 use pending_attempts::PendingAttempts;
 use signing_keys::SigningKeys;
 
-/// The resource of accounts.
 pub(crate) const ACCOUNT: &str = "iam.account";
 
 /// The hub's own records as resources, read by the same engine as every manifest.
@@ -130,7 +129,6 @@ impl Hub {
         self.0.metrics.register(self.hasher(), registry);
     }
 
-    /// Ends the streams of account changes before the process stops.
     pub(crate) fn retire(&self) {
         self.0.feed.retired.send_replace(true);
     }
@@ -151,7 +149,6 @@ impl Hub {
         self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context.audit_context()).await
     }
 
-    /// The client address, as the throttle and the audit log have it.
     pub(crate) fn address(&self, headers: &HeaderMap, extensions: &Extensions) -> String {
         request_context::address(&self.0.proxies, headers, extensions)
     }

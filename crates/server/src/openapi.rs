@@ -21,7 +21,6 @@ const SCHEMAS: &str = "#/components/schemas/";
 const ABOUT: &str = "The declared resources, queried by Query Statements. A wrong method is answered by 405 with `Allow`, an unknown \
     path by 404. Errors are `application/problem+json`; those of the OAuth endpoints have the shape of OAuth, those of GraphQL its own.";
 
-/// The security scheme of an account: its access token.
 const BEARER: &str = "bearer";
 
 pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {

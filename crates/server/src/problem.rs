@@ -27,7 +27,6 @@ pub enum Problem {
     Unauthenticated,
     #[error("{0}")]
     InvalidToken(&'static str),
-    /// There is no such path or no such row.
     #[error("{0}")]
     NotFound(&'static str),
     /// Holds the methods that the path takes.
@@ -41,7 +40,6 @@ pub enum Problem {
     SlowBody,
     #[error("the body ended before it was whole")]
     BrokenBody,
-    /// The endpoint cannot read the URL or a header.
     #[error("{0}")]
     Malformed(&'static str),
     #[error("{}", fault_summary("input", .0.iter().map(|fault| fault.message.as_str())))]
@@ -53,22 +51,18 @@ pub enum Problem {
         "the client {0} of the access token may not change records of the hub; `peristyle client update --id {0} --administers true` allows it"
     )]
     ClientMayNotAdminister(ClientId),
-    /// The change would break a rule of rights.
     #[error("{0}")]
     Rights(RightsFault),
     #[error("{0}")]
     Exists(String),
     #[error("too many passwords are being hashed; try again shortly")]
     Busy,
-    /// A budget of the process is used up.
     #[error("{0}")]
     Overloaded(#[from] Overloaded),
     #[error("the body has Content-Encoding; send it without")]
     ContentEncoding,
-    /// `Host` names a host that this process does not serve.
     #[error("this server does not serve the host of the request; ALLOWED_HOSTS and APP_URL name the hosts that it serves")]
     Misdirected,
-    /// A GraphQL request is refused, with the reason.
     #[error("{1}")]
     Graphql(Refusal, String),
     #[error("the hub is unavailable, so no token can be checked; try again shortly")]
@@ -102,10 +96,8 @@ const INTERNAL: &str = "something went wrong on our side; the log has the reques
 /// RFC 6750: the token is not valid.
 const INVALID_TOKEN: HeaderValue = HeaderValue::from_static("Bearer error=\"invalid_token\"");
 
-/// No route has this path.
 pub(crate) const NO_SUCH_PATH: Problem = Problem::NotFound("there is nothing at this path");
 
-/// A kind of problem, for the OpenAPI document.
 pub(crate) struct ProblemKind {
     pub(crate) status: u16,
     pub(crate) code: &'static str,
@@ -170,7 +162,6 @@ struct FaultJson<'p> {
     message: &'p str,
 }
 
-/// The status, the code and the title of a problem.
 type ProblemHead = (StatusCode, &'static str, &'static str);
 
 impl Problem {

@@ -119,7 +119,6 @@ impl Satellite {
         }
     }
 
-    /// Applies the invalidations of other replicas, until the process ends.
     async fn follow_invalidations(self) {
         let mut invalidations = self.0.shared.subscribe();
         loop {

@@ -80,7 +80,6 @@ impl Administration<'_> {
 }
 
 impl ChangeTransaction {
-    /// The role, if it exists and is not built in.
     async fn role(&mut self, which: NameOrId<'_>) -> Result<RoleRecord, AdminError> {
         let found = match which {
             NameOrId::Name(name) => roles::by_name(&mut self.records, name).await?,

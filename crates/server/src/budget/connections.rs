@@ -60,7 +60,6 @@ impl Activity {
         self.working.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Resolves when the connection is to make room for another one.
     pub(crate) async fn closed(&self) {
         self.close.notified().await;
     }
@@ -70,7 +69,6 @@ impl Activity {
     }
 }
 
-/// A place among the connections, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     connections: Connections,

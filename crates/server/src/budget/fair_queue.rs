@@ -64,7 +64,6 @@ impl FairQueue {
         FairQueue(Arc::new(Shared { limits, state: Mutex::default(), refused: AtomicU64::new(0) }))
     }
 
-    /// Takes a slot, in turn with other callers.
     pub(crate) async fn acquire(&self, caller: CallerKey) -> Result<Slot, Overloaded> {
         let acquired = match self.0.enter(caller) {
             Entered::Running(slot) => Some(slot),
@@ -108,7 +107,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a slot that is free for this caller.
     fn take(self: &Arc<Self>, state: &mut State, caller: CallerKey) -> Option<Slot> {
         let running = state.callers.get(&caller).map_or(0, |line| line.running);
         if state.running >= self.limits.slots || running >= self.limits.slots_per_caller {

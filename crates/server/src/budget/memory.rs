@@ -36,7 +36,6 @@ impl Memory {
         Memory(Arc::new(Shared { limit, limit_per_caller: limit / 2, state: Mutex::default() }))
     }
 
-    /// An empty reservation, which can grow.
     pub(crate) fn reserve(&self, caller: CallerKey) -> Reservation {
         Reservation { memory: self.clone(), caller, bytes: 0 }
     }

@@ -19,7 +19,6 @@ const SECRET: &str = "the secret that `peristyle client add` printed";
 pub struct SatelliteSettings {
     /// The URL of the hub for browsers: the issuer of its tokens.
     pub hub_url: String,
-    /// The URL of the hub for this process.
     pub hub_internal_url: String,
     pub client: ClientId,
     pub secret: Secret,

@@ -7,7 +7,6 @@ use crate::problem::{Problem, Refusal};
 
 use super::limits::MAX_ANSWER_BYTES;
 
-/// The bytes that all answers to one HTTP request may hold.
 #[derive(Debug)]
 pub(super) struct AnswerBudget(Mutex<Taken>);
 

@@ -35,7 +35,6 @@ struct CachedDocuments {
     fields: usize,
 }
 
-/// The text and the name of the operation.
 type DocumentKey = (Box<str>, Option<Box<str>>);
 
 impl CachedDocuments {

@@ -104,7 +104,6 @@ fn request_error(problem: Problem) -> Vec<GraphqlError> {
     vec![problem.into()]
 }
 
-/// The answers to `__schema` and `__type`, if the request has them.
 async fn introspect(
     context: &ExecutionContext<'_>,
     document: &Valid<ExecutableDocument>,

@@ -29,13 +29,11 @@ pub(super) const MAX_DOCUMENT_DIRECTIVES: usize = 200;
 pub(super) const MAX_BATCH: usize = 10;
 pub(super) const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// The size of an operation or a fragment, fragments unfolded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Measure {
     depth: usize,
     fields: usize,
     aliases: usize,
-    /// The fields of its own root.
     roots: usize,
     directives: usize,
 }

@@ -98,7 +98,6 @@ impl RequestContext {
         pairs.filter(move |(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// What an audit event records of the request.
     pub(crate) fn audit_context(&self) -> AuditContext<'_> {
         AuditContext { now: clock::now(), address: Some(&self.address) }
     }
@@ -107,7 +106,6 @@ impl RequestContext {
         wants_page(&self.headers)
     }
 
-    /// `User-Agent`, for the list of sessions.
     pub(crate) fn user_agent(&self) -> Option<String> {
         let text = self.headers.get(USER_AGENT)?.to_str().ok()?;
         Some(text.chars().take(MAX_USER_AGENT).collect())

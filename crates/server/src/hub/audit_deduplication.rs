@@ -30,7 +30,6 @@ struct Repeats {
     times: u64,
 }
 
-/// A refusal with repeats beyond its rows.
 #[derive(Debug, PartialEq, Eq)]
 struct Repeated {
     event: AuditEvent,
@@ -87,7 +86,6 @@ impl RefusalLog {
         Ok(())
     }
 
-    /// Records the repeats of windows that are over.
     pub(super) async fn flush(&self, records: &Records, now: Timestamp) -> Result<(), store::Error> {
         let ended = self.recent().take_ended(now);
         for Repeated { event, address, times } in ended {

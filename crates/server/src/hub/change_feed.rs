@@ -72,11 +72,9 @@ impl Recent {
     }
 }
 
-/// What the streams of this process share.
 #[derive(Debug)]
 pub(super) struct ChangeFeed {
     recent: Mutex<Recent>,
-    /// The largest known number of a change.
     pub(super) newest: watch::Sender<i64>,
     streams: watch::Sender<HashMap<ClientId, usize>>,
     /// By signing key too, since a retired key is no longer published.
@@ -137,7 +135,6 @@ impl ChangeFeed {
     }
 }
 
-/// One of the allowed streams, until it is dropped.
 #[derive(Debug)]
 pub(super) struct StreamSlot {
     hub: Hub,

@@ -21,7 +21,6 @@ use crate::problem::oauth::OauthError;
 use super::Hub;
 use super::form_request::RequestContext;
 
-/// How long an attempt waits for the outcome of pending ones.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) const INVALID_PASSWORD: Error =

@@ -34,7 +34,6 @@ pub(super) struct SignInPage<'a> {
     pub(super) return_path: &'a str,
     /// The name of the app that the person signs in to.
     pub(super) app: Option<&'a str>,
-    /// The username that was typed before.
     pub(super) name: &'a str,
     pub(super) notice: Option<Notice>,
     pub(super) refusal: Option<&'a OauthError>,
@@ -44,7 +43,6 @@ pub(super) fn sign_in(page: &SignInPage<'_>) -> Response {
     password_page(page, page.refusal)
 }
 
-/// The form behind a one-time link.
 #[derive(Debug, Template)]
 #[template(path = "hub/set_password.html")]
 struct SetPasswordPage<'a> {

@@ -146,7 +146,6 @@ impl QueuePlace {
     }
 }
 
-/// Lowers the priority of this thread, where the system allows it.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 10);

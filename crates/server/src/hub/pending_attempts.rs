@@ -8,7 +8,6 @@ use store::hub_records::throttle::{Delayed, ThrottleKey};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// The pending attempts of this process, by throttle counter.
 #[derive(Debug, Default)]
 pub(super) struct PendingAttempts(Mutex<HashMap<ThrottleKey, Arc<Counter>>>);
 

@@ -74,7 +74,6 @@ pub(super) async fn begin(
     Cookies::of(hub, context, &hub.0.keys.sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
-/// The cookies that set or remove a session.
 #[derive(Debug)]
 pub(super) struct Cookies(Vec<HeaderValue>);
 

@@ -60,7 +60,6 @@ pub(super) fn oauth_paths(claims: &mut UniqueNames) -> Vec<(String, Json)> {
     paths
 }
 
-/// The endpoints below a path, with a prefix before their operation ids.
 fn mounted(endpoints: &[(String, Json)], tag: &str, (base, prefix): (&str, &str), claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut paths: Vec<(String, Json)> = Vec::new();
     for (endpoint, described) in endpoints {

@@ -23,7 +23,6 @@ use super::{Operation, OperationAnswer, OperationTarget};
 /// The relations that are answered with a record, if the caller may read them.
 const ANSWERED_RELATIONS: [(&str, &[&str]); 2] = [("iam.account", &["roles", "tenants"]), ("iam.role", &["permissions"])];
 
-/// An operation that its caller is permitted to execute.
 pub(crate) struct OperationRequest<'a> {
     queries: &'a QueryService,
     hub: &'a Hub,

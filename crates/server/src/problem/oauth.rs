@@ -29,7 +29,6 @@ pub(crate) enum OauthError {
     TooLarge,
     #[error("the body did not arrive whole and in time")]
     Body,
-    /// Holds our own origin.
     #[error("the request was made by a page of another origin")]
     CrossOrigin(String),
     /// Holds the seconds to wait.
@@ -38,7 +37,6 @@ pub(crate) enum OauthError {
     /// Holds the seconds to wait.
     #[error("too many logins from this client address; try again later")]
     Crowded(i64),
-    /// Too many passwords are being hashed.
     #[error("too many sign-ins at once; try again shortly")]
     Busy,
     #[error("too many streams of changes are open; close one, or try again later")]
@@ -86,7 +84,6 @@ impl From<Problem> for OauthError {
 }
 
 impl OauthError {
-    /// The `error` of RFC 6749.
     pub(crate) fn code(&self) -> &'static str {
         self.head().0.as_str()
     }

@@ -79,7 +79,6 @@ impl<'a> HubRequest<'a> {
 
 type Wire = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// The HTTP client for the hub. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct HubClient(Arc<Inner>);
 

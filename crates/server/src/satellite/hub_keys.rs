@@ -42,7 +42,6 @@ struct Known {
     failed_requests: u64,
     /// Why a key of that set is not used.
     unusable: Option<String>,
-    /// The failed fetches since then.
     failures: u32,
     /// When an unknown key last caused a fetch.
     sought_at: Option<Timestamp>,

@@ -37,7 +37,6 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     Ok(json_no_store("{}"))
 }
 
-/// The family of a token of either kind.
 async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, OauthError> {
     if let Some(token) = RefreshToken::parse(text) {
         return Ok(token_families::of_refresh_token(hub.records(), &token.digest()).await?);

@@ -37,7 +37,6 @@ impl Notice {
         Notice::ALL.into_iter().find(|notice| Some(notice.parts().0) == word)
     }
 
-    /// The URL of a page that will show this notice.
     pub(in crate::hub) fn at(self, path: &'static str) -> String {
         format!("{path}?done={}", self.parts().0)
     }
