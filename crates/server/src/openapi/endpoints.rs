@@ -10,8 +10,7 @@ use query::json::Json;
 use query::json::build::{compact, entries, texts};
 use query::object;
 
-use super::parts::{OWN_TAG, json, member, reference};
-use super::problems;
+use super::{OWN_TAG, json, member, problems, reference};
 
 const DESCRIPTIONS: &str = include_str!("endpoints.json");
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -11,8 +11,7 @@ use query::object;
 use crate::query_service::explain;
 use crate::query_service::operation::ReadOperation;
 
-use super::parts::{ALWAYS, json, member, reference, success, token_optional, token_required};
-use super::problems;
+use super::{ALWAYS, json, member, problems, reference, success, token_optional, token_required};
 
 pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined], claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut paths = Vec::new();
