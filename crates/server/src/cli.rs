@@ -11,7 +11,6 @@ mod explain;
 mod introspect;
 mod keys;
 mod output;
-mod record_table;
 mod role;
 mod schema;
 mod serve;
