@@ -1,6 +1,6 @@
 //! The pages of the hub, which work without scripts. Their templates are in `templates/hub/`.
 
-mod notice;
+pub(super) mod notice;
 mod refusal;
 
 use std::sync::LazyLock;
@@ -96,7 +96,6 @@ pub(super) struct SessionRow {
     pub(super) device: String,
     /// As RFC 3339.
     pub(super) signed_in_at: String,
-    /// Such as "5 minutes ago".
     pub(super) last_used: String,
     pub(super) client_address: Option<String>,
 }
