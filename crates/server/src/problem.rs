@@ -74,7 +74,7 @@ pub enum Problem {
     Internal(&'static str),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputFault {
     pub code: &'static str,
     /// A JSON Pointer into the input.
@@ -144,7 +144,7 @@ pub(crate) fn administration_problems() -> Vec<ProblemKind> {
 
 /// The JSON of a problem: RFC 9457 with a code and the faults.
 #[derive(Serialize)]
-struct ProblemJson<'p> {
+struct ProblemJson {
     #[serde(rename = "type")]
     kind: String,
     title: &'static str,
@@ -152,14 +152,7 @@ struct ProblemJson<'p> {
     detail: String,
     code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Vec<FaultJson<'p>>>,
-}
-
-#[derive(Serialize)]
-struct FaultJson<'p> {
-    code: &'static str,
-    path: &'p str,
-    message: &'p str,
+    errors: Option<Vec<InputFault>>,
 }
 
 type ProblemHead = (StatusCode, &'static str, &'static str);
@@ -234,7 +227,7 @@ impl Problem {
     }
 
     /// The problem for GraphQL: the message, and the object for `extensions`.
-    pub(crate) fn extensions(&self) -> (String, impl Serialize + '_) {
+    pub(crate) fn extensions(&self) -> (String, impl Serialize + use<>) {
         let (_, mut json) = self.json();
         if let Problem::Statement(_) | Problem::Input(_) = self {
             json.code = "BAD_REQUEST";
@@ -242,7 +235,7 @@ impl Problem {
         (json.detail.clone(), json)
     }
 
-    fn json(&self) -> (StatusCode, ProblemJson<'_>) {
+    fn json(&self) -> (StatusCode, ProblemJson) {
         let (status, code, title) = self.head();
         match self {
             Problem::Store(error @ store::Error::TooExpensive { .. }) => tracing::warn!(%error, "refused a statement"),
@@ -250,7 +243,7 @@ impl Problem {
             Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "request failed"),
             _ => {}
         }
-        let fault_json = |code, path, message| FaultJson { code, path, message };
+        let fault_json = |code, path: &str, message: &str| InputFault { code, path: path.to_owned(), message: message.to_owned() };
         let json = ProblemJson {
             kind: format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
             title,
@@ -261,7 +254,7 @@ impl Problem {
                 Problem::Statement(error) => {
                     Some(error.faults.iter().map(|fault| fault_json(fault.code.as_str(), &fault.path, &fault.message)).collect())
                 }
-                Problem::Input(faults) => Some(faults.iter().map(|fault| fault_json(fault.code, &fault.path, &fault.message)).collect()),
+                Problem::Input(faults) => Some(faults.clone()),
                 _ => None,
             },
         };
