@@ -9,9 +9,8 @@ use identity::token::HubSessionClaims;
 use store::hub_records::sessions::{self, PreviousSession, SignIn, SignInProof};
 use uuid::Uuid;
 
-use crate::clock;
 use crate::problem::oauth::OauthError;
-use crate::random;
+use crate::{clock, random};
 
 use super::Hub;
 use super::form_request::RequestContext;

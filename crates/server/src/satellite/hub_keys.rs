@@ -9,8 +9,7 @@ use identity::keys::{KeyId, KeySet};
 use identity::timestamp::Timestamp;
 use tokio::sync::Mutex;
 
-use crate::clock;
-use crate::random;
+use crate::{clock, random};
 
 use super::hub_client::{HubClient, HubRequest, Lane};
 

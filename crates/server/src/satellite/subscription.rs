@@ -12,9 +12,8 @@ use identity::token::{End, Expectation, Unverified};
 use store::replica_state::Invalidation;
 use tokio::time::Instant;
 
-use crate::clock;
 use crate::config::SatelliteSettings;
-use crate::random;
+use crate::{clock, random};
 
 use super::event_stream::{EventParser, StreamEvent};
 use super::{Satellite, token_exchange};

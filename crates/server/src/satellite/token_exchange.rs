@@ -27,7 +27,6 @@ pub(super) fn is_plausible(text: &str) -> bool {
     text.len() <= MAX_TOKEN_BYTES
 }
 
-/// Requests tokens. Returns the answer for the app.
 pub(super) async fn tokens(satellite: &Satellite, pairs: &[(&str, &str)]) -> Result<Map<String, Value>, OauthError> {
     if !pairs.iter().all(|(_, text)| is_plausible(text)) {
         return Err(GRANT.into());

@@ -13,13 +13,12 @@ use identity::secret_token::Code;
 use store::hub_records::apps::{self, Admission};
 use store::hub_records::{audit_log, clients, codes};
 
-use crate::clock;
 use crate::hub::form_request::{self, RequestContext};
 use crate::hub::pages;
 use crate::hub::{Hub, session_cookie};
 use crate::problem::oauth::OauthError;
-use crate::random;
 use crate::response::{Redirection, redirect};
+use crate::{clock, random};
 
 const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
 const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no ID token of this hub");

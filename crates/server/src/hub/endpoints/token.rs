@@ -111,7 +111,6 @@ impl TokenRequest<'_> {
         Err(RACED)
     }
 
-    /// `refresh_token`: rotates a refresh token.
     async fn refresh(&self, token: &RefreshToken) -> Result<IssuedTokens, OauthError> {
         let records = self.hub.records();
         for _ in 0..MAX_TRIES {
