@@ -11,8 +11,7 @@ use identity::account::{Account, RolePermissions, is_invisible};
 use identity::audit_event::{AuditEvent, ChangedRecord, RecordChange};
 use serde_json::{Map, Value};
 use store::hub_records::audit_log::{self, AuditContext};
-use store::hub_records::{Records, Transaction};
-use store::hub_records::{accounts, rights};
+use store::hub_records::{Records, Transaction, accounts, rights};
 use uuid::Uuid;
 
 use crate::random::NoRandomness;

@@ -112,7 +112,6 @@ impl Hub {
         &self.0.issuer
     }
 
-    /// The time and the rules that a grant is decided by.
     fn terms(&self) -> Terms {
         Terms { now: clock::now(), rules: self.0.refresh }
     }

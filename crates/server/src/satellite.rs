@@ -213,7 +213,6 @@ impl Satellite {
         Ok(self.account(headers).await?.ok_or(Problem::Unauthenticated)?.row.clone())
     }
 
-    /// The origin of the app: that of the redirect URI.
     pub(crate) fn app_origin(&self) -> String {
         self.0.settings.redirect.origin().to_owned()
     }
