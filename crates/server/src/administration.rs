@@ -11,8 +11,7 @@ use identity::account::{Account, RolePermissions, is_invisible};
 use identity::audit_event::{AuditEvent, ChangedRecord, RecordChange};
 use serde_json::{Map, Value};
 use store::hub_records::audit_log::{self, AuditContext};
-use store::hub_records::{Records, Transaction};
-use store::hub_records::{accounts, rights};
+use store::hub_records::{Records, Transaction, accounts, rights};
 use uuid::Uuid;
 
 use crate::random::NoRandomness;
@@ -89,7 +88,7 @@ fn exists(what: &str) -> impl Fn(store::Error) -> AdminError {
 pub struct Administration<'a> {
     pub records: &'a Records,
     pub actor: Actor,
-    pub occasion: AuditContext<'a>,
+    pub audit_context: AuditContext<'a>,
 }
 
 struct ChangeTransaction {
@@ -120,7 +119,7 @@ impl Administration<'_> {
             Actor::CommandLine => None,
             Actor::Account(id) => Some(id),
         };
-        Ok(audit_log::append(&mut tx.records, &AuditEvent::Changed { record, change, actor }, self.occasion).await?)
+        Ok(audit_log::append(&mut tx.records, &AuditEvent::Changed { record, change, actor }, self.audit_context).await?)
     }
 
     /// Writes the audit event as the last step, and commits.
@@ -138,12 +137,10 @@ impl ChangeTransaction {
         }
     }
 
-    /// An actor can grant only what it holds.
     fn may_grant(&self, holding: &RolePermissions) -> Result<(), AdminError> {
         self.actor.as_ref().map_or(Ok(()), |actor| Ok(actor.rights.may_grant(holding)?))
     }
 
-    /// An actor can add accounts only to its own tenants.
     fn may_admit(&self, tenants: &[Uuid]) -> Result<(), AdminError> {
         self.actor.as_ref().map_or(Ok(()), |actor| Ok(actor.rights.may_admit(&actor.tenants, tenants)?))
     }

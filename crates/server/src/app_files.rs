@@ -84,7 +84,6 @@ fn is_reserved(first: &str) -> bool {
     first.starts_with('.') || RESERVED.contains(&first)
 }
 
-/// The files below a folder, with their URL paths.
 fn found(root: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let mut open = vec![(root.to_owned(), String::new())];

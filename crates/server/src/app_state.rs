@@ -9,16 +9,11 @@ use crate::authenticator::Authenticator;
 use crate::graphql::{Engine, GraphqlService};
 use crate::query_service::QueryService;
 
-/// What a process is composed of. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct AppState {
-    /// Answers Query Statements.
     pub queries: QueryService,
-    /// Turns requests into callers.
     pub authenticator: Authenticator,
-    /// The declared resources as a GraphQL schema.
     pub graphql: Arc<Engine>,
-    /// The app that is served beside the API.
     pub app_files: Option<AppFiles>,
 }
 

@@ -22,10 +22,7 @@ use crate::satellite::Satellite;
 pub use crate::caller::Caller;
 
 #[derive(Clone, Debug)]
-pub struct Authenticator(Kind);
-
-#[derive(Clone, Debug)]
-enum Kind {
+pub enum Authenticator {
     /// Every caller is this viewer; tokens are ignored.
     Fixed(Arc<Viewer>),
     Hub(Hub),
@@ -40,23 +37,15 @@ impl Authenticator {
 
     /// Takes every caller for this viewer, for tests and programs that embed the server.
     pub fn fixed(viewer: Viewer) -> Self {
-        Authenticator(Kind::Fixed(Arc::new(viewer)))
-    }
-
-    pub(crate) fn hub(hub: Hub) -> Self {
-        Authenticator(Kind::Hub(hub))
-    }
-
-    pub(crate) fn satellite(satellite: Satellite) -> Self {
-        Authenticator(Kind::Satellite(satellite))
+        Authenticator::Fixed(Arc::new(viewer))
     }
 
     pub(crate) fn as_hub(&self) -> Option<&Hub> {
-        if let Kind::Hub(hub) = &self.0 { Some(hub) } else { None }
+        if let Authenticator::Hub(hub) = self { Some(hub) } else { None }
     }
 
     pub fn as_satellite(&self) -> Option<&Satellite> {
-        if let Kind::Satellite(satellite) = &self.0 { Some(satellite) } else { None }
+        if let Authenticator::Satellite(satellite) = self { Some(satellite) } else { None }
     }
 
     /// Ends the streams of account changes. A program that embeds the server calls it before it stops.
@@ -68,10 +57,10 @@ impl Authenticator {
 
     /// The caller of a request. A token that is not valid is refused on every endpoint; such a caller never counts as anonymous.
     pub async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
-        match &self.0 {
-            Kind::Fixed(viewer) => Ok(Caller::unchecked(viewer.clone(), CallerKey::of_address(ClientAddress::of(extensions)))),
-            Kind::Hub(hub) => Box::pin(hub.caller(headers, extensions)).await,
-            Kind::Satellite(satellite) => satellite.caller(headers, extensions).await,
+        match self {
+            Authenticator::Fixed(viewer) => Ok(Caller::unchecked(viewer.clone(), CallerKey::of_address(ClientAddress::of(extensions)))),
+            Authenticator::Hub(hub) => Box::pin(hub.caller(headers, extensions)).await,
+            Authenticator::Satellite(satellite) => satellite.caller(headers, extensions).await,
         }
     }
 }

@@ -29,9 +29,9 @@ use crate::satellite::Satellite;
 pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let app_files = app_files(config)?;
     let role = role(config)?;
-    let declared = manifest(&config.manifest).map_err(|unresolved| unresolved.in_file(config))?;
+    let declared = manifest(&config.manifest).map_err(|error| error.in_file(config))?;
     let name = config.manifest.path().display().to_string();
-    let mut catalog = resolve(config, &declared).map_err(|unresolved| unresolved.in_file(config))?;
+    let mut catalog = resolve(config, &declared).map_err(|error| error.in_file(config))?;
     let primary = open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
     let replica = match config.database_read_url.as_deref() {
         Some(url) => Some(open("DATABASE_READ_URL", url, &config.database, &catalog).await?),
@@ -44,8 +44,8 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let budgets = Budgets::new(&config.budget, config.database.pool);
     let authenticator = match role {
         Role::None => Authenticator::none(),
-        Role::Hub(files) => Authenticator::hub(start_hub(config, (&primary, &catalog), files, &budgets).await?),
-        Role::Satellite(settings) => Authenticator::satellite(Satellite::open(config, *settings, budgets.clone()).await?),
+        Role::Hub(files) => Authenticator::Hub(start_hub(config, (&primary, &catalog), files, &budgets).await?),
+        Role::Satellite(settings) => Authenticator::Satellite(Satellite::open(config, *settings, budgets.clone()).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
     let queries = QueryService { catalog: Arc::new(catalog), reader: DatabaseReader::new(primary, replica, &budgets), budgets };
@@ -91,7 +91,6 @@ fn app_files(config: &Config) -> Result<Option<AppFiles>, BootError> {
     AppFiles::read(folder).map(Some)
 }
 
-/// Starts the hub: tables, keys, permissions, maintenance.
 async fn start_hub(
     config: &Config,
     (database, catalog): (&Database, &Catalog),
@@ -133,11 +132,11 @@ async fn log_administration_hint(records: &Records) -> Result<(), store::Error> 
 
 /// The resources that a process with this configuration serves. Only a hub may have no manifest.
 pub fn catalog(config: &Config) -> Result<Catalog, BootError> {
-    judged(config).map_err(|unresolved| unresolved.in_file(config))
+    resolve_catalog(config).map_err(|error| error.in_file(config))
 }
 
 /// The same, with the faults of the manifest apart.
-pub(crate) fn judged(config: &Config) -> Result<Catalog, Unresolved> {
+pub(crate) fn resolve_catalog(config: &Config) -> Result<Catalog, CatalogError> {
     let declared = match config.strategy {
         Strategy::LocalProvider => manifest(&config.manifest)?,
         Strategy::None | Strategy::PlatformHub => manifest(&ManifestPath::Named(config.manifest.path().clone()))?,
@@ -145,26 +144,25 @@ pub(crate) fn judged(config: &Config) -> Result<Catalog, Unresolved> {
     resolve(config, &declared)
 }
 
-/// Why the manifest gives no catalog.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unresolved {
+pub(crate) enum CatalogError {
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     #[error(transparent)]
     Boot(#[from] BootError),
 }
 
-impl Unresolved {
+impl CatalogError {
     pub(crate) fn in_file(self, config: &Config) -> BootError {
         match self {
-            Unresolved::Manifest(error) => BootError(error.in_file(&config.manifest.path().display().to_string())),
-            Unresolved::Boot(error) => error,
+            CatalogError::Manifest(error) => BootError(error.in_file(&config.manifest.path().display().to_string())),
+            CatalogError::Boot(error) => error,
         }
     }
 }
 
 /// Resolves a manifest, on a hub together with that of its own records. Names that GraphQL cannot serve are faults too.
-fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, Unresolved> {
+fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, CatalogError> {
     let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
     let own = match config.strategy {
         Strategy::LocalProvider => hub::manifest(dialect).map_err(|error| BootError(error.to_string()))?,
@@ -175,7 +173,7 @@ fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, Unresolved> 
     Ok(catalog)
 }
 
-fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
+fn manifest(manifest: &ManifestPath) -> Result<Manifest, CatalogError> {
     let path = manifest.path();
     let name = path.display().to_string();
     let text = match std::fs::read_to_string(path) {

@@ -18,7 +18,6 @@ static ANONYMOUS: LazyLock<Arc<Viewer>> = LazyLock::new(|| Arc::new(Viewer::anon
 pub struct Caller {
     viewer: Arc<Viewer>,
     identity: Identity,
-    /// The key that budgets count work and bytes by.
     key: CallerKey,
     /// The client of the token, if it may not change the hub's records.
     unmarked_client: Option<ClientId>,
@@ -33,7 +32,6 @@ enum Identity {
 }
 
 impl Caller {
-    /// The caller under the strategy `none`.
     pub(crate) fn unchecked(viewer: Arc<Viewer>, key: CallerKey) -> Self {
         Caller { viewer, identity: Identity::Unchecked, key, unmarked_client: None }
     }

@@ -3,7 +3,6 @@
 mod account;
 mod admin_context;
 mod app;
-mod atomic_write;
 mod check;
 mod client;
 mod demo;
@@ -11,9 +10,7 @@ mod event;
 mod explain;
 mod introspect;
 mod keys;
-mod migrate;
 mod output;
-mod record_table;
 mod role;
 mod schema;
 mod serve;
@@ -26,7 +23,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use query::catalog::{Catalog, ResourceId};
+use serde_json::json;
+use store::hub_records::Records;
 
+use crate::boot;
+use crate::boot_error::unusable;
 use crate::config::Config;
 
 use admin_context::AdminContext;
@@ -196,9 +197,16 @@ async fn run_configured(config: &Config, command: Command) -> Result<ExitCode, C
         Command::App(AdminCommand { action, json }) => app::run(&admin(json).await?, action).await?,
         Command::Session(AdminCommand { action, json }) => session::run(&admin(json).await?, action).await?,
         Command::Event(AdminCommand { action, json }) => event::run(&admin(json).await?, action).await?,
-        Command::Migrate { json } => migrate::run(config, OutputFormat::of(json)).await?,
+        Command::Migrate { json } => migrate(config, OutputFormat::of(json)).await?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn migrate(config: &Config, output: OutputFormat) -> Result<(), CommandError> {
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &Catalog::default()).await?;
+    let steps = Records::of(&database).map_err(unusable)?.migrate().await.map_err(unusable)?;
+    let text = if steps.is_empty() { "the tables are up to date".to_owned() } else { format!("migrated: {}", steps.join(", ")) };
+    output::print_change(&output.choose(&text, &json!({ "taken": steps })))
 }
 
 fn find_resource(catalog: &Catalog, name: &str) -> Result<ResourceId, CommandError> {

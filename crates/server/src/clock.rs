@@ -8,7 +8,6 @@ pub fn now() -> Timestamp {
     Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// A moment as RFC 3339 in UTC.
-pub fn rfc3339(moment: Timestamp) -> String {
-    query::value::timestamp_text(moment.unix().saturating_mul(1_000_000)).map_or_else(String::new, Into::into)
+pub fn rfc3339(time: Timestamp) -> String {
+    query::value::timestamp_text(time.unix().saturating_mul(1_000_000)).map_or_else(String::new, Into::into)
 }

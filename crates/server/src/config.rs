@@ -1,7 +1,6 @@
 //! The settings, read once from the environment. No other file reads environment variables.
 
 mod allowed_hosts;
-mod database;
 mod memory_limit;
 pub mod satellite;
 mod setting;
@@ -11,17 +10,18 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use identity::grant::{FAMILY_SECONDS, GRACE_SECONDS, MAX_GRACE_SECONDS, RefreshRules};
 use identity::strategy::Strategy;
 use ipnet::IpNet;
-use store::DatabaseSettings;
+use store::{DatabaseSettings, Mapping, Prepare};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::budget::BudgetSettings;
+use crate::budget::{BudgetSettings, Budgets};
 
 pub use allowed_hosts::AllowedHosts;
-pub use satellite::{Binding, ClientPassword, SatelliteSettings};
+pub use satellite::{Binding, SatelliteSettings, Secret};
 use setting::{Environment, Setting, invalid};
 use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network};
 
@@ -160,7 +160,7 @@ impl Config {
             key_mode: setting("OAUTH_KEY_MODE").choice(&[("warn", KeyMode::Warn), ("strict", KeyMode::Strict)])?,
             database_read_url: read_url(&setting("DATABASE_READ_URL"), &database_url)?,
             database_url,
-            database: database::read(env, &budget)?,
+            database: database_settings(env, &budget)?,
             budget,
             allowed_hosts: AllowedHosts::read(setting("ALLOWED_HOSTS").list(), listen, &app_url)?,
             manifest: match setting("PERISTYLE_MANIFEST").value {
@@ -181,7 +181,24 @@ impl Config {
     }
 }
 
-/// The accepted lifetime of a token family, in seconds.
+fn database_settings(env: Environment<'_>, budget: &BudgetSettings) -> Result<DatabaseSettings, ConfigError> {
+    let setting = |name| env.setting(name);
+    let (defaults, pool) = (DatabaseSettings::default(), setting("DATABASE_POOL").number(16, 1..=1000)?);
+    let max_cost = setting("QUERY_MAX_COST").optional(|_| setting("QUERY_MAX_COST").number(0, 1..=1_000_000_000_000))?;
+    Ok(DatabaseSettings {
+        pool,
+        reserved: Budgets::reserved_connections(pool),
+        timeout: setting("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
+        prepare: setting("DATABASE_PREPARE").choice(&[("on", Prepare::On), ("off", Prepare::Off)])?,
+        mapping: setting("DATABASE_MMAP").choice(&[("off", Mapping::Off), ("on", Mapping::On)])?,
+        stream_timeout: setting("STREAM_TIMEOUT").duration(defaults.stream_timeout)?,
+        max_cost: max_cost.map(|cost| cost as f64),
+        memory: budget.bytes_per_statement(pool),
+        page_cache: defaults.page_cache.min(budget.memory / 8),
+        ..defaults
+    })
+}
+
 const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
 
 const VARIABLES: &str = "\
@@ -211,8 +228,6 @@ fn strategy(word: &str) -> Result<Strategy, ConfigError> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigError> {

@@ -1,7 +1,6 @@
 //! The demo: a hub and a satellite as two child processes, with sample data in a temporary folder that is removed at the end.
 
 mod accounts;
-mod app;
 mod progress;
 mod server_process;
 mod shop;
@@ -17,7 +16,7 @@ use crate::administration;
 use crate::boot_error::BootError;
 use crate::key_files::{KeyPair, KeyPairError};
 
-pub use accounts::{DemoAccount, DemoSecret};
+pub use accounts::DemoAccount;
 pub use server_process::LogOutput;
 
 use accounts::HubSetup;
@@ -26,6 +25,17 @@ use server_process::{ServerProcess, ServerSpec};
 
 const HUB: &str = "hub";
 const SATELLITE: &str = "satellite";
+
+macro_rules! files {
+    ($($name:literal)+) => { [$(($name, include_str!(concat!("../../../examples/app/", $name)))),+] };
+}
+
+/// The example app, which the satellite serves.
+const APP_FILES: [(&str, &str); 19] = files! {
+    "account.js" "api.js" "chart.js" "dom.js" "filters.js" "format.js" "index.html" "inspector.js" "list.js"
+    "main.js" "mark.svg" "problem.js" "resources.js" "router.js" "session.js" "statement.js" "style.css"
+    "table.js" "tokens.js"
+};
 
 #[derive(Clone, Copy, Debug)]
 pub struct DemoSettings {
@@ -234,11 +244,16 @@ fn create_files(scratch: &Path, cancellation: &Cancellation) -> Result<(), Prepa
     }
     let satellite = scratch.join(SATELLITE);
     std::fs::write(satellite.join("peristyle.toml"), shop::MANIFEST)?;
-    app::unpack(&satellite.join("app"))?;
+    unpack_app(&satellite.join("app"))?;
     let mut progress = Progress::on_standard_error();
     let rows = shop::create(&satellite.join("shop.db"), cancellation, |percent, rows| progress.show(percent, rows))?;
     progress.finish(rows);
     Ok(())
+}
+
+fn unpack_app(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir(folder)?;
+    APP_FILES.iter().try_for_each(|(name, text)| std::fs::write(folder.join(name), text))
 }
 
 fn origin(port: u16) -> String {

@@ -19,7 +19,6 @@ use crate::http::etag::StaticDocument;
 pub(crate) const CONTENT_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
                                          form-action 'self' https: http:; frame-ancestors 'none'";
 
-/// Escapes every value of a template.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NamedEntities;
 

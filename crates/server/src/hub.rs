@@ -57,7 +57,6 @@ use password_hasher::PasswordHasher;
 use pending_attempts::PendingAttempts;
 use signing_keys::SigningKeys;
 
-/// The resource of accounts.
 pub(crate) const ACCOUNT: &str = "iam.account";
 
 /// The hub's own records as resources, read by the same engine as every manifest.
@@ -113,7 +112,6 @@ impl Hub {
         &self.0.issuer
     }
 
-    /// The time and the rules that a grant is decided by.
     fn terms(&self) -> Terms {
         Terms { now: clock::now(), rules: self.0.refresh }
     }
@@ -130,19 +128,13 @@ impl Hub {
         self.0.metrics.register(self.hasher(), registry);
     }
 
-    /// Ends the streams of account changes before the process stops.
     pub(crate) fn retire(&self) {
         self.0.feed.retired.send_replace(true);
     }
 
-    /// Records the refusal of an unauthenticated request. Of a flood it records the number.
-    async fn note_refusal(&self, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
-        self.0.refusal_log.note(self.records(), event, context.occasion()).await
-    }
-
-    /// The same for an operation of administration.
-    pub(crate) async fn note_refused_operation(&self, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
-        self.0.refusal_log.note(self.records(), event, occasion).await
+    /// Records a refusal. Of a flood it records the number.
+    pub(crate) async fn note_refusal(&self, event: &AuditEvent, context: AuditContext<'_>) -> Result<(), store::Error> {
+        self.0.refusal_log.note(self.records(), event, context).await
     }
 
     /// Refuses a request that a page of another origin sent, and records the refusal.
@@ -153,10 +145,9 @@ impl Hub {
     }
 
     async fn note_cross_origin(&self, context: &RequestContext) -> Result<(), store::Error> {
-        self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context).await
+        self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context.audit_context()).await
     }
 
-    /// The client address, as the throttle and the audit log have it.
     pub(crate) fn address(&self, headers: &HeaderMap, extensions: &Extensions) -> String {
         request_context::address(&self.0.proxies, headers, extensions)
     }

@@ -14,7 +14,6 @@ const MAX_BYTES: u64 = 64 * 1024;
 const PRIVATE: u32 = 0o600;
 const PUBLIC: u32 = 0o644;
 
-/// The files of a new key pair.
 #[derive(Debug)]
 pub(crate) struct KeyPair {
     pub(crate) id: String,
@@ -70,13 +69,11 @@ pub(crate) fn next_to(path: &Path) -> PathBuf {
     next.into()
 }
 
-/// Whether other users of this machine can read a file.
 pub(crate) fn others_can_read(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
-/// Writes a new file, created with its mode.
 fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), KeyPairError> {
     use std::os::unix::fs::OpenOptionsExt;
     let write = || {

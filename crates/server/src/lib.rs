@@ -24,6 +24,7 @@ mod key_files;
 pub mod listen;
 pub mod logging;
 pub mod metrics;
+mod mutex;
 pub mod openapi;
 mod pages;
 pub mod problem;

@@ -77,7 +77,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of the listener that serves clients.
     pub fn new(budgets: &Budgets, config: &Config) -> Self {
         let proxies = Proxies::new(&config.trusted_proxies);
         Limits { connections: budgets.connections.clone(), proxies, write_timeout: config.database.stall_timeout }
@@ -133,7 +132,6 @@ where
 struct Accepted {
     place: Place,
     peer: Peer,
-    /// Changes when the process stops.
     leave: watch::Receiver<()>,
 }
 

@@ -27,7 +27,6 @@ pub enum Problem {
     Unauthenticated,
     #[error("{0}")]
     InvalidToken(&'static str),
-    /// There is no such path or no such row.
     #[error("{0}")]
     NotFound(&'static str),
     /// Holds the methods that the path takes.
@@ -41,7 +40,6 @@ pub enum Problem {
     SlowBody,
     #[error("the body ended before it was whole")]
     BrokenBody,
-    /// The endpoint cannot read the URL or a header.
     #[error("{0}")]
     Malformed(&'static str),
     #[error("{}", fault_summary("input", .0.iter().map(|fault| fault.message.as_str())))]
@@ -53,22 +51,18 @@ pub enum Problem {
         "the client {0} of the access token may not change records of the hub; `peristyle client update --id {0} --administers true` allows it"
     )]
     ClientMayNotAdminister(ClientId),
-    /// The change would break a rule of rights.
     #[error("{0}")]
     Rights(RightsFault),
     #[error("{0}")]
     Exists(String),
     #[error("too many passwords are being hashed; try again shortly")]
     Busy,
-    /// A budget of the process is used up.
     #[error("{0}")]
     Overloaded(#[from] Overloaded),
     #[error("the body has Content-Encoding; send it without")]
     ContentEncoding,
-    /// `Host` names a host that this process does not serve.
     #[error("this server does not serve the host of the request; ALLOWED_HOSTS and APP_URL name the hosts that it serves")]
     Misdirected,
-    /// A GraphQL request is refused, with the reason.
     #[error("{1}")]
     Graphql(Refusal, String),
     #[error("the hub is unavailable, so no token can be checked; try again shortly")]
@@ -80,7 +74,7 @@ pub enum Problem {
     Internal(&'static str),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputFault {
     pub code: &'static str,
     /// A JSON Pointer into the input.
@@ -102,10 +96,8 @@ const INTERNAL: &str = "something went wrong on our side; the log has the reques
 /// RFC 6750: the token is not valid.
 const INVALID_TOKEN: HeaderValue = HeaderValue::from_static("Bearer error=\"invalid_token\"");
 
-/// No route has this path.
 pub(crate) const NO_SUCH_PATH: Problem = Problem::NotFound("there is nothing at this path");
 
-/// A kind of problem, for the OpenAPI document.
 pub(crate) struct ProblemKind {
     pub(crate) status: u16,
     pub(crate) code: &'static str,
@@ -152,7 +144,7 @@ pub(crate) fn administration_problems() -> Vec<ProblemKind> {
 
 /// The JSON of a problem: RFC 9457 with a code and the faults.
 #[derive(Serialize)]
-struct ProblemJson<'p> {
+struct ProblemJson {
     #[serde(rename = "type")]
     kind: String,
     title: &'static str,
@@ -160,17 +152,9 @@ struct ProblemJson<'p> {
     detail: String,
     code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Vec<FaultJson<'p>>>,
+    errors: Option<Vec<InputFault>>,
 }
 
-#[derive(Serialize)]
-struct FaultJson<'p> {
-    code: &'static str,
-    path: &'p str,
-    message: &'p str,
-}
-
-/// The status, the code and the title of a problem.
 type ProblemHead = (StatusCode, &'static str, &'static str);
 
 impl Problem {
@@ -243,7 +227,7 @@ impl Problem {
     }
 
     /// The problem for GraphQL: the message, and the object for `extensions`.
-    pub(crate) fn extensions(&self) -> (String, impl Serialize + '_) {
+    pub(crate) fn extensions(&self) -> (String, impl Serialize + use<>) {
         let (_, mut json) = self.json();
         if let Problem::Statement(_) | Problem::Input(_) = self {
             json.code = "BAD_REQUEST";
@@ -251,7 +235,7 @@ impl Problem {
         (json.detail.clone(), json)
     }
 
-    fn json(&self) -> (StatusCode, ProblemJson<'_>) {
+    fn json(&self) -> (StatusCode, ProblemJson) {
         let (status, code, title) = self.head();
         match self {
             Problem::Store(error @ store::Error::TooExpensive { .. }) => tracing::warn!(%error, "refused a statement"),
@@ -259,7 +243,7 @@ impl Problem {
             Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "request failed"),
             _ => {}
         }
-        let fault_json = |code, path, message| FaultJson { code, path, message };
+        let fault_json = |code, path: &str, message: &str| InputFault { code, path: path.to_owned(), message: message.to_owned() };
         let json = ProblemJson {
             kind: format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
             title,
@@ -270,7 +254,7 @@ impl Problem {
                 Problem::Statement(error) => {
                     Some(error.faults.iter().map(|fault| fault_json(fault.code.as_str(), &fault.path, &fault.message)).collect())
                 }
-                Problem::Input(faults) => Some(faults.iter().map(|fault| fault_json(fault.code, &fault.path, &fault.message)).collect()),
+                Problem::Input(faults) => Some(faults.clone()),
                 _ => None,
             },
         };

@@ -7,7 +7,6 @@ use uuid::Uuid;
 #[error("the system gives no random bytes")]
 pub struct NoRandomness;
 
-/// Bytes that nobody can guess.
 #[expect(clippy::disallowed_methods, reason = "the one place that asks for random bytes")]
 pub fn bytes<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandomness> {
     let mut bytes = [0; LENGTH];

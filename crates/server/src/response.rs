@@ -19,7 +19,6 @@ pub(crate) fn json_no_store(text: impl Into<Body>) -> Response<Body> {
     response
 }
 
-/// 201: the request made a record.
 pub(crate) fn created(mut response: Response<Body>) -> Response<Body> {
     *response.status_mut() = StatusCode::CREATED;
     response

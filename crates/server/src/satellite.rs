@@ -121,7 +121,6 @@ impl Satellite {
         }
     }
 
-    /// Applies the invalidations of other replicas, until the process ends.
     async fn follow_invalidations(self) {
         let mut invalidations = self.0.shared.subscribe();
         loop {
@@ -216,7 +215,6 @@ impl Satellite {
         Ok(self.account(headers).await?.ok_or(Problem::Unauthenticated)?.row.clone())
     }
 
-    /// The origin of the app: that of the redirect URI.
     pub(crate) fn app_origin(&self) -> String {
         self.0.settings.redirect.origin().to_owned()
     }

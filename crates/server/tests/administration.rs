@@ -22,7 +22,7 @@ fn with_permissions(names: &[&str]) -> RoleChange {
 }
 
 fn administration(records: &Records, actor: Actor) -> Administration<'_> {
-    Administration { records, actor, occasion: AuditContext { now: Timestamp::from_unix(1_800_000_000), address: None } }
+    Administration { records, actor, audit_context: AuditContext { now: Timestamp::from_unix(1_800_000_000), address: None } }
 }
 
 // contract I12.4

@@ -30,7 +30,10 @@ const STORE: &[Floor] = &[
 ];
 
 const SERVER: &[Floor] = &[
-    ("ground", &["budget", "config", "clock", "random", "boot_error", "key_files", "logging", "response", "problem", "http", "html"]),
+    (
+        "ground",
+        &["mutex", "budget", "config", "clock", "random", "boot_error", "key_files", "logging", "response", "problem", "http", "html"],
+    ),
     ("queries", &["metrics", "caller", "query_service"]),
     ("identity", &["administration", "hub", "satellite", "authenticator"]),
     ("protocols", &["admin_operations", "graphql", "rest", "openapi", "app_files", "pages"]),

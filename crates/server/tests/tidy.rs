@@ -451,8 +451,8 @@ fn count_valid_statements(document: &str, catalog: &Catalog) -> usize {
         };
         count += 1;
         let planned = |resource: usize| {
-            let entrance = policy::authorize_read(catalog, resource, &viewer).expect("the operator may read everything");
-            plan::plan(entrance, merge::merged(parse::body(body.as_bytes())?), Operation::List, None).map(|_| ())
+            let access = policy::authorize_read(catalog, resource, &viewer).expect("the operator may read everything");
+            plan::plan(access, merge::merged(parse::body(body.as_bytes())?), Operation::List, None).map(|_| ())
         };
         let outcomes: Vec<_> = (0..catalog.resources().len()).map(planned).collect();
         if outcomes.iter().all(Result::is_err) {

@@ -100,11 +100,15 @@ pub(crate) fn date(out: &mut Vec<u8>, days: i64) {
 }
 
 pub(crate) fn uuid(out: &mut Vec<u8>, uuid: &[u8; 16]) {
-    quoted_by(out, |out| Some(value::write_uuid(out, uuid)));
+    out.push(b'"');
+    value::write_uuid(out, uuid);
+    out.push(b'"');
 }
 
 pub(crate) fn time(out: &mut Vec<u8>, micros: i64) {
-    quoted_by(out, |out| Some(value::write_time(out, micros)));
+    out.push(b'"');
+    value::write_time(out, micros);
+    out.push(b'"');
 }
 
 pub(crate) fn timestamp(out: &mut Vec<u8>, micros: i64) {

@@ -62,12 +62,12 @@ impl Operation {
 }
 
 /// An answer that is no record: its name, its description, and its members with their JSON types and descriptions.
-type AnswerShape = (&'static str, &'static str, &'static [(&'static str, &'static str, &'static str)]);
+pub(crate) type AnswerShape = (&'static str, &'static str, &'static [(&'static str, &'static str, &'static str)]);
 
 const KEY_ALONE_SHAPE: AnswerShape =
     (KEY_ALONE, "The id of a record that the caller may not read", &[("id", "string", "The id of the record")]);
 
-const ANSWER_SHAPES: [AnswerShape; 4] = [
+pub(crate) const ANSWER_SHAPES: [AnswerShape; 3] = [
     ("Deleted", "The id of a removed record", &[("id", "string", "The id of the record")]),
     (
         "Ended",
@@ -87,8 +87,11 @@ const ANSWER_SHAPES: [AnswerShape; 4] = [
             ("expiresIn", "integer", "How many seconds the link is valid"),
         ],
     ),
-    KEY_ALONE_SHAPE,
 ];
+
+fn all_shapes() -> impl Iterator<Item = AnswerShape> {
+    ANSWER_SHAPES.into_iter().chain([KEY_ALONE_SHAPE])
+}
 
 fn typed(json_type: &str, description: &str) -> Json {
     object! { "type" => json_type, "description" => description }
@@ -133,7 +136,7 @@ pub(crate) fn schemas(catalog: &Catalog, place: &'static str) -> Vec<(String, Js
     if !is_hub(catalog) {
         return Vec::new();
     }
-    let mut schemas: Vec<(String, Json)> = ANSWER_SHAPES.iter().map(|shape| (shape.0.to_owned(), shape_schema(shape))).collect();
+    let mut schemas: Vec<(String, Json)> = all_shapes().map(|shape| (shape.0.to_owned(), shape_schema(&shape))).collect();
     schemas.push(("OAuthClientSecret".to_owned(), client_with_secret(catalog, place)));
     let inputs = offered(catalog).filter(|operation| !operation.fields.is_empty());
     schemas.extend(inputs.map(|operation| (operation.input_name(), input_schema(operation))));
@@ -201,7 +204,7 @@ pub(crate) fn typescript(catalog: &Catalog) -> String {
     }
     out.push_str("\n// Administration: with a token of a client that is marked `administers`\n\n");
     // Writing to a String cannot fail.
-    for (name, description, members) in ANSWER_SHAPES {
+    for (name, description, members) in all_shapes() {
         _ = writeln!(out, "/** {description}. */\nexport interface {name} {{");
         for (name, json_type, _) in members {
             _ = writeln!(out, "  {name}: {};", if *json_type == "integer" { "number" } else { json_type });

@@ -44,9 +44,8 @@ impl Outcome {
 pub(super) struct Executor<'a> {
     pub(super) hub: &'a Hub,
     pub(super) administration: Administration<'a>,
-    /// The key of the record; empty for a new one.
     pub(super) key: String,
-    /// The same as a UUID; nil for clients.
+    /// The key as a UUID; nil for clients.
     pub(super) uuid: Uuid,
     pub(super) input: CheckedInput,
 }

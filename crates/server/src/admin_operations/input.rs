@@ -101,7 +101,6 @@ fn unknown_key(operation: &Operation, name: &str) -> String {
     format!("`{}` takes only the keys {}{}", operation.name(), quoted_list(&known), did_you_mean(name, &known))
 }
 
-/// Checks one value; nothing if it has faults.
 fn check(kind: FieldKind, value: Json, path: String, faults: &mut InputFaults) -> Option<Value> {
     let checked = match (kind, value) {
         (FieldKind::String(format), Json::Text(text)) => match format.check(&text) {

@@ -23,7 +23,6 @@ use super::{Operation, OperationAnswer, OperationTarget};
 /// The relations that are answered with a record, if the caller may read them.
 const ANSWERED_RELATIONS: [(&str, &[&str]); 2] = [("iam.account", &["roles", "tenants"]), ("iam.role", &["permissions"])];
 
-/// An operation that its caller is permitted to execute.
 pub(crate) struct OperationRequest<'a> {
     queries: &'a QueryService,
     hub: &'a Hub,
@@ -79,7 +78,8 @@ impl<'a> OperationRequest<'a> {
     pub(crate) async fn execute(self, sent: OperationInput<'_>) -> Result<Vec<u8>, Problem> {
         let input = CheckedInput::read(self.operation, sent.input, sent.base)?;
         let _slot = self.queries.budgets.identity.acquire(self.caller.key()).await?;
-        let administration = Administration { records: self.hub.records(), actor: Actor::Account(self.account), occasion: self.occasion() };
+        let administration =
+            Administration { records: self.hub.records(), actor: Actor::Account(self.account), audit_context: self.audit_context() };
         let (key, uuid) = self.record_key(sent.id)?;
         let executor = Executor { hub: self.hub, administration, key, uuid, input };
         let outcome = match executor.execute(self.operation.action).await {
@@ -111,14 +111,14 @@ impl<'a> OperationRequest<'a> {
         Ok((uuid.to_string(), uuid))
     }
 
-    fn occasion(&self) -> AuditContext<'a> {
+    fn audit_context(&self) -> AuditContext<'a> {
         AuditContext { now: clock::now(), address: Some(self.client_address) }
     }
 
     /// Writes the audit event of a refusal. The refusal stands even if the event cannot be written.
     async fn audit_refusal(&self, reason: OperationRefusal) {
         let event = AuditEvent::OperationRefused { actor: self.account, operation: self.operation.name(), reason };
-        if let Err(error) = self.hub.note_refused_operation(&event, self.occasion()).await {
+        if let Err(error) = self.hub.note_refusal(&event, self.audit_context()).await {
             tracing::error!(%error, operation = self.operation.name(), "could not write the audit event of a refused operation");
         }
     }
@@ -127,7 +127,7 @@ impl<'a> OperationRequest<'a> {
     async fn record(&self, key: &str) -> Result<Option<Vec<u8>>, Problem> {
         let (id, resource) =
             self.operation.resource_in(&self.queries.catalog).ok_or(Problem::Internal("the catalog lacks the resource of an operation"))?;
-        let Ok(entrance) = self.queries.enter(id, self.caller) else { return Ok(None) };
+        let Ok(access) = self.queries.enter(id, self.caller) else { return Ok(None) };
         let names = ANSWERED_RELATIONS.iter().find(|(name, _)| *name == self.operation.resource).map_or([].as_slice(), |(_, names)| names);
         let can_read = |name: &&&str| {
             let target = resource.relation(name).map(|relation| self.queries.catalog.resource(relation.target));
@@ -136,7 +136,7 @@ impl<'a> OperationRequest<'a> {
         let relations = names.iter().filter(can_read).map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
         let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
         let body = parse::layers(Some(statement), None);
-        let query = self.queries.render(entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
+        let query = self.queries.render(access, Reading::Find, Some(&[key.to_owned()]), body)?;
         Ok(self.queries.record(self.caller.key(), query).await?.map(Vec::from))
     }
 }

@@ -52,6 +52,7 @@ const PASSWORD_HASH: InputField = field(
     String(StringFormat::PasswordHash),
     "Instead of a password, a hash of another system: Argon2, bcrypt, scrypt or PBKDF2",
 );
+const ACCOUNT_TYPE: InputField = field("type", String(StringFormat::AccountType), "A person or a program; by default a person");
 const USERNAME: InputField = field("username", String(StringFormat::Username), "A name to sign in with");
 const EMAIL: InputField = field("email", String(StringFormat::Email), "An email to sign in with");
 const ACCOUNT_CODE: InputField = field("code", String(StringFormat::Name), "A unique, readable code for lists; by default the username");
@@ -68,6 +69,7 @@ const ACCESS_SECONDS: InputField =
     field("accessTokenSeconds", Seconds(MAX_TOKEN_SECONDS), "How many seconds access tokens are valid; by default 3600");
 const REFRESH_SECONDS: InputField =
     field("refreshTokenSeconds", Seconds(MAX_REFRESH_SECONDS), "How many seconds refresh tokens are valid; by default 2592000");
+const CLIENT_ID: InputField = field("id", String(StringFormat::ClientId), "Its client_id: a readable code that is not a UUID").required();
 const REDIRECT: InputField = field("redirect", String(StringFormat::Redirect), "The redirect URI, where authorization codes are sent");
 const GRANTS: InputField =
     field("grants", Strings(StringFormat::Grant), "Its grant types; by default authorization_code and refresh_token");
@@ -122,19 +124,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         "iam.account.create",
         "Creates an account with a username, an email or both",
     )
-    .creates(&[
-        field("type", String(StringFormat::AccountType), "A person or a program; by default a person"),
-        USERNAME,
-        EMAIL,
-        ACCOUNT_CODE,
-        TAGS,
-        SCOPES,
-        ROLES,
-        TENANTS,
-        META,
-        PASSWORD,
-        PASSWORD_HASH,
-    ]),
+    .creates(&[ACCOUNT_TYPE, USERNAME, EMAIL, ACCOUNT_CODE, TAGS, SCOPES, ROLES, TENANTS, META, PASSWORD, PASSWORD_HASH]),
     operation(AdminAction::UpdateAccount, "iam.account", "update", "iam.account.update", "Changes an account; omitted fields stay")
         .takes(&[USERNAME, EMAIL, ACCOUNT_CODE, IS_ACTIVE, TAGS, SCOPES, ROLES, TENANTS, META]),
     operation(AdminAction::DeleteAccount, "iam.account", "delete", "iam.account.delete", "Removes an account, its sessions and grants"),
@@ -181,16 +171,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         "oAuth.client.create",
         "Creates a client; only this answer shows its secret",
     )
-    .creates(&[
-        field("id", String(StringFormat::ClientId), "Its client_id: a readable code that is not a UUID").required(),
-        NAME.required(),
-        REDIRECT.required(),
-        GRANTS,
-        ACCESS_SECONDS,
-        REFRESH_SECONDS,
-        ADMINISTERS,
-        CLIENT_APP,
-    ])
+    .creates(&[CLIENT_ID, NAME.required(), REDIRECT.required(), GRANTS, ACCESS_SECONDS, REFRESH_SECONDS, ADMINISTERS, CLIENT_APP])
     .answers(OperationAnswer::ClientSecret),
     operation(AdminAction::UpdateClient, "oAuth.client", "update", "oAuth.client.update", "Changes a client; omitted fields stay")
         .takes(&[NAME, REDIRECT, GRANTS, ACCESS_SECONDS, REFRESH_SECONDS, IS_ACTIVE, ADMINISTERS, CLIENT_APP]),

@@ -54,7 +54,7 @@ impl Administration<'_> {
         password: Option<&PasswordHash>,
     ) -> Result<Account, AdminError> {
         let mut tx = self.begin("iam.account.create").await?;
-        let now = self.occasion.now;
+        let now = self.audit_context.now;
         let mut account = new.applied_to(Account {
             id: random::uuid(),
             kind,
@@ -96,7 +96,7 @@ impl Administration<'_> {
         let old = describe(&stored, &roles::names_of(&mut tx.records, id).await?);
         let before = accounts::active_administrators(&mut tx.records).await?;
         let account = change.applied_to(stored)?;
-        let now = self.occasion.now;
+        let now = self.audit_context.now;
         accounts::update(&mut tx.records, &account, now).await.map_err(exists(TAKEN))?;
         if let Some(names) = &change.roles {
             let roles = tx.grantable_roles(names).await?;
@@ -120,7 +120,7 @@ impl Administration<'_> {
         let mut tx = self.begin("iam.account.delete").await?;
         tx.changeable_account(id).await?;
         let before = accounts::active_administrators(&mut tx.records).await?;
-        accounts::remove(&mut tx.records, id, self.occasion.now).await?;
+        accounts::remove(&mut tx.records, id, self.audit_context.now).await?;
         rights::recompute(&mut tx.records, AffectedAccounts::Accounts(&[id])).await?;
         keep_an_administrator(before, accounts::active_administrators(&mut tx.records).await?)?;
         self.end(&mut tx, &Revocation::AccountClosed(id)).await?;
@@ -131,7 +131,7 @@ impl Administration<'_> {
     pub async fn set_password(&self, id: Uuid, hash: &PasswordHash) -> Result<(), AdminError> {
         let mut tx = self.begin("iam.account.update").await?;
         tx.changeable_account(id).await?;
-        accounts::set_credential(&mut tx.records, id, hash, self.occasion.now).await?;
+        accounts::set_credential(&mut tx.records, id, hash, self.audit_context.now).await?;
         self.end(&mut tx, &Revocation::PasswordChanged { account: id, kept: None }).await?;
         self.finish(tx, ChangedRecord::Account(id), RecordChange::CredentialChanged).await
     }
@@ -140,21 +140,21 @@ impl Administration<'_> {
         let mut tx = self.begin("iam.account.update").await?;
         tx.changeable_account(id).await?;
         let token = LinkToken::from_random(random::bytes()?);
-        let now = self.occasion.now;
+        let now = self.audit_context.now;
         password_links::insert(&mut tx.records, &LinkRecord::make(&token, id, purpose, now), now).await?;
         self.finish(tx, ChangedRecord::Account(id), RecordChange::LinkMade).await?;
         Ok(token)
     }
 
     pub(super) async fn end(&self, tx: &mut ChangeTransaction, ending: &Revocation) -> Result<revocation::Revoked, AdminError> {
-        let over = revocation::revoke_in(&mut tx.records, ending, self.occasion.now).await?;
-        revocation::log(&mut tx.records, &over, self.occasion).await?;
+        let over = revocation::revoke_in(&mut tx.records, ending, self.audit_context.now).await?;
+        revocation::log(&mut tx.records, &over, self.audit_context).await?;
         Ok(over)
     }
 
     pub async fn end_session(&self, session: Uuid) -> Result<revocation::Revoked, AdminError> {
         let mut tx = self.begin("iam.session.delete").await?;
-        let owner = sessions::owner(&mut tx.records, session, self.occasion.now).await?;
+        let owner = sessions::owner(&mut tx.records, session, self.audit_context.now).await?;
         let owner = owner.ok_or_else(|| AdminError::NotFound(format!("there is no live session {session}")))?;
         self.sign_out(tx, owner, Revocation::Logout(session)).await
     }
@@ -181,7 +181,7 @@ impl Administration<'_> {
         for id in missing {
             tx.require("iam.tenant.create")?;
             let tenant = Tenant { id, code: id.to_string(), name: id.to_string() };
-            tenants::insert(&mut tx.records, &tenant, self.occasion.now).await.map_err(exists("a tenant with this code"))?;
+            tenants::insert(&mut tx.records, &tenant, self.audit_context.now).await.map_err(exists("a tenant with this code"))?;
             self.audit(tx, ChangedRecord::Tenant(id), RecordChange::Created).await?;
         }
         Ok(accounts::set_tenants(&mut tx.records, account.id, ids).await?)

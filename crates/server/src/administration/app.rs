@@ -36,7 +36,7 @@ impl Administration<'_> {
             url: new.url.as_deref().map(parse_url).transpose()?,
             access: new.access.unwrap_or(Access::Open),
         };
-        apps::insert(&mut tx.records, &app, self.occasion.now).await.map_err(exists(TAKEN))?;
+        apps::insert(&mut tx.records, &app, self.audit_context.now).await.map_err(exists(TAKEN))?;
         self.finish(tx, ChangedRecord::App(app.id), RecordChange::Created).await?;
         Ok(app)
     }
@@ -53,7 +53,7 @@ impl Administration<'_> {
             app.url = Some(parse_url(url)?);
         }
         app.access = change.access.unwrap_or(app.access);
-        apps::update(&mut tx.records, &app, self.occasion.now).await.map_err(exists(TAKEN))?;
+        apps::update(&mut tx.records, &app, self.audit_context.now).await.map_err(exists(TAKEN))?;
         let altered = ChangedFields::between(&old, &describe_app(&app), &["code", "name", "url", "isClosed"]);
         self.finish(tx, ChangedRecord::App(app.id), RecordChange::Updated(altered)).await?;
         Ok(app)
@@ -66,7 +66,7 @@ impl Administration<'_> {
         let clients = clients::of_app(&mut tx.records, app.id).await?;
         apps::remove(&mut tx.records, app.id).await?;
         for client in clients {
-            tx.give_own_app(client, app.access, self.occasion.now).await?;
+            tx.give_own_app(client, app.access, self.audit_context.now).await?;
         }
         self.finish(tx, ChangedRecord::App(app.id), RecordChange::Removed).await
     }
@@ -78,7 +78,7 @@ impl Administration<'_> {
         let found = accounts::by_id(&mut tx.records, account).await?.filter(|account: &Account| account.deleted_at.is_none());
         found.ok_or_else(|| at("/accountId", AdminError::NotFound(format!("there is no account {account}"))))?;
         let id = random::uuid();
-        if !apps::admit(&mut tx.records, id, app.id, account, self.occasion.now).await? {
+        if !apps::admit(&mut tx.records, id, app.id, account, self.audit_context.now).await? {
             return Ok(None);
         }
         self.finish(tx, ChangedRecord::Listing { app: app.id, account }, RecordChange::Created).await?;

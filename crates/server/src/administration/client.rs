@@ -46,7 +46,7 @@ impl Administration<'_> {
         }
         let app = match new.app {
             Some(app) => tx.existing_app(app).await?,
-            None => tx.make_own_app(&id, &name, Access::Open, self.occasion.now).await?,
+            None => tx.make_own_app(&id, &name, Access::Open, self.audit_context.now).await?,
         };
         let client = Client {
             id,
@@ -59,7 +59,7 @@ impl Administration<'_> {
             administers: new.administers.unwrap_or_default(),
             app: Some(app),
         };
-        clients::insert(&mut tx.records, &client, self.occasion.now).await.map_err(exists(TAKEN))?;
+        clients::insert(&mut tx.records, &client, self.audit_context.now).await.map_err(exists(TAKEN))?;
         self.finish(tx, ChangedRecord::Client(client.id.clone()), RecordChange::Created).await?;
         Ok((client, secret))
     }
@@ -81,7 +81,7 @@ impl Administration<'_> {
         if let Some(app) = change.app {
             tx.existing_app(app).await?;
         }
-        clients::update(&mut tx.records, &client, self.occasion.now).await?;
+        clients::update(&mut tx.records, &client, self.audit_context.now).await?;
         if !client.is_active {
             self.end(&mut tx, &Revocation::ClientClosed(client.id.clone())).await?;
         }
@@ -98,8 +98,8 @@ impl Administration<'_> {
         let mut tx = self.begin("oAuth.client.update").await?;
         let secret = ClientSecret::from_random(random::bytes()?);
         let mut client = tx.client(id).await?;
-        client.secret = client.secret.renew(&secret, self.occasion.now, SECRET_OVERLAP_SECONDS);
-        clients::update(&mut tx.records, &client, self.occasion.now).await?;
+        client.secret = client.secret.renew(&secret, self.audit_context.now, SECRET_OVERLAP_SECONDS);
+        clients::update(&mut tx.records, &client, self.audit_context.now).await?;
         self.finish(tx, ChangedRecord::Client(client.id.clone()), RecordChange::CredentialChanged).await?;
         Ok((client, secret))
     }

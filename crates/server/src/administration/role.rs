@@ -43,7 +43,7 @@ impl Administration<'_> {
         tx.may_grant(&RolePermissions::Listed(permissions.clone()))?;
         let description = new.description.map(|text| parse_name("a role's description", &text)).transpose()?;
         let role = RoleRecord { id: random::uuid(), name: parse_role_name(name)?, description, permissions };
-        roles::insert(&mut tx.records, &role, self.occasion.now).await.map_err(exists(TAKEN))?;
+        roles::insert(&mut tx.records, &role, self.audit_context.now).await.map_err(exists(TAKEN))?;
         self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Created).await?;
         Ok(role)
     }
@@ -64,7 +64,7 @@ impl Administration<'_> {
         if let Some(description) = &change.description {
             role.description = Some(parse_name("a role's description", description)?);
         }
-        roles::update(&mut tx.records, &role, self.occasion.now).await.map_err(exists(TAKEN))?;
+        roles::update(&mut tx.records, &role, self.audit_context.now).await.map_err(exists(TAKEN))?;
         let altered = ChangedFields::between(&old, &describe_role(&role), &["name", "description", "permissions"]);
         self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Updated(altered)).await?;
         Ok(role)
@@ -80,7 +80,6 @@ impl Administration<'_> {
 }
 
 impl ChangeTransaction {
-    /// The role, if it exists and is not built in.
     async fn role(&mut self, which: NameOrId<'_>) -> Result<RoleRecord, AdminError> {
         let found = match which {
             NameOrId::Name(name) => roles::by_name(&mut self.records, name).await?,

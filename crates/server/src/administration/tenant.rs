@@ -15,7 +15,7 @@ impl Administration<'_> {
         let mut tx = self.begin("iam.tenant.create").await?;
         let id = id.unwrap_or_else(random::uuid);
         let tenant = Tenant { id, code: parse_name("a tenant's code", code)?, name: parse_name("a tenant's name", name)? };
-        tenants::insert(&mut tx.records, &tenant, self.occasion.now).await.map_err(exists("a tenant with this id or code"))?;
+        tenants::insert(&mut tx.records, &tenant, self.audit_context.now).await.map_err(exists("a tenant with this id or code"))?;
         self.finish(tx, ChangedRecord::Tenant(tenant.id), RecordChange::Created).await?;
         Ok(tenant)
     }
@@ -26,7 +26,7 @@ impl Administration<'_> {
         let old = describe_tenant(&tenant);
         tenant.code = parse_name("a tenant's code", code.unwrap_or(&tenant.code))?;
         tenant.name = parse_name("a tenant's name", name.unwrap_or(&tenant.name))?;
-        tenants::update(&mut tx.records, &tenant, self.occasion.now).await.map_err(exists("a tenant with this code"))?;
+        tenants::update(&mut tx.records, &tenant, self.audit_context.now).await.map_err(exists("a tenant with this code"))?;
         let altered = ChangedFields::between(&old, &describe_tenant(&tenant), &["code", "name"]);
         self.finish(tx, ChangedRecord::Tenant(id), RecordChange::Updated(altered)).await?;
         Ok(tenant)

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
+
+use crate::mutex::lock;
 
 use super::{CallerKey, Figures};
 
@@ -60,7 +62,6 @@ impl Activity {
         self.working.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Resolves when the connection is to make room for another one.
     pub(crate) async fn closed(&self) {
         self.close.notified().await;
     }
@@ -70,7 +71,6 @@ impl Activity {
     }
 }
 
-/// A place among the connections, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     connections: Connections,
@@ -102,7 +102,7 @@ impl Connections {
     /// A place for a new connection from this address; none if even the overflow is full.
     pub(crate) fn admit(&self, address: IpAddr, address_limit: AddressLimit) -> Option<Place> {
         let key = CallerKey::of_address(address);
-        let mut state = self.lock();
+        let mut state = lock(&self.0.state);
         let of_address = state.addresses.get(&key).copied().unwrap_or_default();
         let has_room = if address_limit == AddressLimit::On && of_address >= self.0.limit_per_address {
             self.make_room(&mut state, Some(key))
@@ -155,12 +155,8 @@ impl Connections {
     }
 
     pub(crate) fn figures(&self) -> Figures {
-        let used = self.lock().open.len();
+        let used = lock(&self.0.state).open.len();
         Figures { used, limit: self.0.limit, waiting: 0, refused: self.0.refused.load(Ordering::Relaxed) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,7 +175,7 @@ impl State {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut state = self.connections.lock();
+        let mut state = lock(&self.connections.0.state);
         match self.kind {
             PlaceKind::Overflow => state.overflow -= 1,
             PlaceKind::Regular => _ = state.remove(self.id),
@@ -229,7 +225,7 @@ mod tests {
         assert_eq!(admit(&connections, 1).kind, PlaceKind::Overflow, "the others made progress a moment ago");
         drop((first, second, third, other));
         assert_eq!(connections.figures().used, 0);
-        assert!(connections.lock().addresses.is_empty());
+        assert!(lock(&connections.0.state).addresses.is_empty());
     }
 
     #[test]
@@ -266,6 +262,6 @@ mod tests {
         assert_eq!(overflow.iter().flatten().filter(|place| place.kind == PlaceKind::Overflow).count(), MAX_OVERFLOW);
         assert!(overflow.last().is_some_and(Option::is_none));
         drop(overflow);
-        assert_eq!(connections.lock().overflow, 0);
+        assert_eq!(lock(&connections.0.state).overflow, 0);
     }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+
+use crate::mutex::lock;
 
 use super::{CallerKey, Figures, Overloaded};
 
@@ -64,7 +66,6 @@ impl FairQueue {
         FairQueue(Arc::new(Shared { limits, state: Mutex::default(), refused: AtomicU64::new(0) }))
     }
 
-    /// Takes a slot, in turn with other callers.
     pub(crate) async fn acquire(&self, caller: CallerKey) -> Result<Slot, Overloaded> {
         let acquired = match self.0.enter(caller) {
             Entered::Running(slot) => Some(slot),
@@ -84,7 +85,7 @@ impl FairQueue {
     }
 
     pub(crate) fn try_acquire(&self, caller: CallerKey) -> Result<Slot, Overloaded> {
-        let taken = self.0.take(&mut self.0.lock(), caller);
+        let taken = self.0.take(&mut lock(&self.0.state), caller);
         if taken.is_none() {
             self.0.refused.fetch_add(1, Ordering::Relaxed);
         }
@@ -92,7 +93,7 @@ impl FairQueue {
     }
 
     pub(crate) fn figures(&self) -> Figures {
-        let state = self.0.lock();
+        let state = lock(&self.0.state);
         Figures { used: state.running, limit: self.0.limits.slots, waiting: state.waiting, refused: self.0.refused.load(Ordering::Relaxed) }
     }
 }
@@ -104,11 +105,6 @@ enum Entered {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes a slot that is free for this caller.
     fn take(self: &Arc<Self>, state: &mut State, caller: CallerKey) -> Option<Slot> {
         let running = state.callers.get(&caller).map_or(0, |line| line.running);
         if state.running >= self.limits.slots || running >= self.limits.slots_per_caller {
@@ -120,7 +116,7 @@ impl Shared {
     }
 
     fn enter(self: &Arc<Self>, caller: CallerKey) -> Entered {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let waiting = state.callers.get(&caller).map_or(0, |line| line.waiting.len());
         if waiting == 0
             && let Some(slot) = self.take(&mut state, caller)
@@ -144,7 +140,7 @@ impl Shared {
 
     fn leave(self: &Arc<Self>, caller: CallerKey) {
         let mut granted = Vec::new();
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.running -= 1;
         if let Some(line) = state.callers.get_mut(&caller) {
             line.running -= 1;
@@ -196,7 +192,7 @@ struct Place<'q> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut state = self.queue.lock();
+        let mut state = lock(&self.queue.state);
         let Some(line) = state.callers.get_mut(&self.caller) else { return };
         let Some(index) = line.waiting.iter().position(|(ticket, _)| *ticket == self.ticket) else { return };
         line.waiting.remove(index);
@@ -245,7 +241,7 @@ mod tests {
         waits.await.expect("a slot that was given back");
         drop(other);
         assert_eq!(queue.figures().used, 0);
-        assert!(queue.0.lock().callers.is_empty(), "nothing is kept of callers that hold nothing");
+        assert!(lock(&queue.0.state).callers.is_empty(), "nothing is kept of callers that hold nothing");
     }
 
     #[tokio::test]
@@ -311,6 +307,6 @@ mod tests {
             task.await.expect("a task");
         }
         assert_eq!((queue.figures().used, queue.figures().waiting), (0, 0));
-        assert!(queue.0.lock().callers.is_empty() && queue.0.lock().turns.is_empty());
+        assert!(lock(&queue.0.state).callers.is_empty() && lock(&queue.0.state).turns.is_empty());
     }
 }

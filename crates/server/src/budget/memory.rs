@@ -1,11 +1,12 @@
 //! A budget of bytes: bodies while they are read, answers until they are sent. One caller can reserve half of it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::mutex::lock;
 
 use super::{CallerKey, Figures, Overloaded};
 
-/// A limit of bytes that requests share. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory(Arc<Shared>);
 
@@ -31,23 +32,17 @@ pub(crate) struct Reservation {
 }
 
 impl Memory {
-    /// One caller can hold half of the limit.
     pub(crate) fn new(limit: usize) -> Self {
         Memory(Arc::new(Shared { limit, limit_per_caller: limit / 2, state: Mutex::default() }))
     }
 
-    /// An empty reservation, which can grow.
     pub(crate) fn reserve(&self, caller: CallerKey) -> Reservation {
         Reservation { memory: self.clone(), caller, bytes: 0 }
     }
 
     pub(crate) fn figures(&self) -> Figures {
-        let state = self.lock();
+        let state = lock(&self.0.state);
         Figures { used: state.used, limit: self.0.limit, waiting: 0, refused: state.refused }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,7 +52,7 @@ impl Reservation {
             return Ok(());
         }
         let Shared { limit, limit_per_caller, .. } = *self.memory.0;
-        let mut state = self.memory.lock();
+        let mut state = lock(&self.memory.0.state);
         let of_caller = state.callers.get(&self.caller).copied().unwrap_or_default();
         if state.used.saturating_add(bytes) > limit || of_caller.saturating_add(bytes) > limit_per_caller {
             state.refused += 1;
@@ -85,7 +80,7 @@ impl Reservation {
             return;
         }
         self.bytes -= returned;
-        let mut state = self.memory.lock();
+        let mut state = lock(&self.memory.0.state);
         state.used -= returned;
         if let Some(held) = state.callers.get_mut(&self.caller) {
             *held -= returned;
@@ -129,6 +124,6 @@ mod tests {
         assert!(another_of_one.grow(50).is_ok());
         drop(another_of_one);
         assert_eq!(memory.figures().used, 0);
-        assert!(memory.lock().callers.is_empty());
+        assert!(lock(&memory.0.state).callers.is_empty());
     }
 }

@@ -14,9 +14,8 @@ use zeroize::Zeroizing;
 use crate::administration::{AccountChange, describe_tenant};
 use crate::{clock, random};
 
-use super::admin_context::{AdminContext, not_found, require_change};
+use super::admin_context::{AdminContext, RecordTable, not_found, require_change};
 use super::output::print_once;
-use super::record_table::RecordTable;
 use super::{CommandError, usage};
 
 /// How much of standard input is read, in bytes. The longest password is far shorter.

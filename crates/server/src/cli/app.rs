@@ -8,8 +8,7 @@ use store::hub_records::{clients, summaries};
 use crate::administration::{AppChange, NameOrId, describe_app};
 
 use super::CommandError;
-use super::admin_context::{AdminContext, CodeOrId, require_change, select};
-use super::record_table::{MAX_NAMES, RecordTable};
+use super::admin_context::{AdminContext, CodeOrId, MAX_NAMES, RecordTable, require_change, select};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AppAction {

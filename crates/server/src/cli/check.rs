@@ -11,7 +11,7 @@ use store::Database;
 use store::check::{Finding, Severity};
 use store::hub_records::Records;
 
-use crate::boot::{self, Unresolved};
+use crate::boot::{self, CatalogError};
 use crate::boot_error::unusable;
 use crate::config::Config;
 
@@ -39,14 +39,14 @@ fn ungrantable_permissions(catalog: &Catalog) -> impl Iterator<Item = Finding> {
 
 pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCode, CommandError> {
     let file = config.manifest.path().display().to_string();
-    let mut catalog = match boot::judged(config) {
-        Err(Unresolved::Manifest(ManifestError(faults))) if output == OutputFormat::Json => {
+    let mut catalog = match boot::resolve_catalog(config) {
+        Err(CatalogError::Manifest(ManifestError(faults))) if output == OutputFormat::Json => {
             let to_json = |fault: &ManifestFault| finding(Severity::Error, &file, fault.line, &fault.message);
             let findings: Vec<Value> = faults.iter().map(to_json).collect();
             print(&json!({ "errors": findings.len(), "warnings": 0, "resources": 0, "findings": findings }).to_string())?;
             return Ok(ExitCode::FAILURE);
         }
-        Err(unresolved) => return Err(unresolved.in_file(config).into()),
+        Err(error) => return Err(error.in_file(config).into()),
         Ok(catalog) => catalog,
     };
     let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;

@@ -12,9 +12,8 @@ use uuid::Uuid;
 use crate::administration::{ClientChange, describe_client};
 use crate::clock;
 
-use super::admin_context::{AdminContext, CodeOrId, not_found, require_change, similar};
+use super::admin_context::{AdminContext, CodeOrId, RecordTable, not_found, require_change, similar};
 use super::output::print_once;
-use super::record_table::RecordTable;
 use super::{CommandError, app, usage};
 
 #[derive(Debug, Subcommand)]

@@ -49,9 +49,9 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
     };
     let statement = parse::document(&bytes).map_err(|error| CommandError(format!("{name}: {error}")))?;
     let viewer = arguments.account.as_deref().map_or_else(|| Ok(Viewer::operator()), viewer)?;
-    let entrance = policy::authorize_read(&catalog, resource, &viewer)?;
+    let access = policy::authorize_read(&catalog, resource, &viewer)?;
     let analyze = if arguments.analyze { Analyze::Yes(PlanDetail::Figures) } else { Analyze::No };
-    let explained = explain(&database, entrance, statement, analyze).await.map_err(|problem| match problem {
+    let explained = explain(&database, access, statement, analyze).await.map_err(|problem| match problem {
         Problem::Statement(error) => CommandError(format!("{name}: {}", in_file(error))),
         Problem::Store(error) => CommandError(error.to_string()),
         // The other problems belong to HTTP requests.

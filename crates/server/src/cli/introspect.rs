@@ -1,5 +1,7 @@
 //! `peristyle introspect`: writes a manifest from the database, or adds to one.
 
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use query::catalog::Catalog;
@@ -16,7 +18,6 @@ use crate::boot_error::unusable;
 use crate::config::Config;
 
 use super::CommandError;
-use super::atomic_write::atomic_write;
 use super::output::{print, print_change};
 
 #[derive(Debug, clap::Args)]
@@ -97,7 +98,7 @@ impl NewManifest {
 
     fn updated(source: &Path, schema: &Schema, dialect: Dialect) -> Result<Self, CommandError> {
         let name = source.display().to_string();
-        let existing = std::fs::read_to_string(source)
+        let existing = fs::read_to_string(source)
             .map_err(|error| CommandError(format!("{name} cannot be read: {error}; without --update, a new one is written")))?;
         let Update { text, added, notes, tables } = store::introspect::update(&existing, schema, dialect).map_err(|error| match error {
             UpdateError::Manifest(error) => CommandError(error.in_file(&name)),
@@ -108,4 +109,26 @@ impl NewManifest {
         let errors = check(&catalog, schema, dialect).errors().count();
         Ok(NewManifest { text, tables, added, notes, errors })
     }
+}
+
+/// Writes a file. An existing file keeps its old content until all of the new text is on disk.
+fn atomic_write(path: &Path, text: &str) -> io::Result<()> {
+    // Follow a symbolic link. What is not a regular file, such as a terminal, has no content to lose.
+    let Some(file) = fs::canonicalize(path).ok().filter(|path| path.is_file()) else { return fs::write(path, text) };
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    // The process id keeps the name apart from other files.
+    name.push(format!(".{}.new", std::process::id()));
+    let temporary = file.with_file_name(name);
+    let written = write_like(&temporary, text, &file).and_then(|()| fs::rename(&temporary, &file));
+    if written.is_err() {
+        _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_like(path: &Path, text: &str, like: &Path) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.set_permissions(fs::metadata(like)?.permissions())?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }

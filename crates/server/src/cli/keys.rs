@@ -122,8 +122,8 @@ async fn rotate(config: &Config, after_seconds: i64, output: OutputFormat) -> Re
     ring.purge(context.now);
     signing_keys::save(&mut transaction, &ring).await?;
     let id = key.public().id().as_str().to_owned();
-    let occasion = AuditContext { now: context.now, address: None };
-    audit_log::append(&mut transaction, &AuditEvent::KeyRotated { key: id.clone(), state }, occasion).await?;
+    let audit_context = AuditContext { now: context.now, address: None };
+    audit_log::append(&mut transaction, &AuditEvent::KeyRotated { key: id.clone(), state }, audit_context).await?;
     transaction.commit().await?;
     let text = if promoting {
         install(&next, path)

@@ -8,8 +8,7 @@ use uuid::Uuid;
 
 use crate::administration::{NameOrId, RoleChange, describe_role};
 
-use super::admin_context::{AdminContext, require_change, select};
-use super::record_table::{MAX_NAMES, RecordTable};
+use super::admin_context::{AdminContext, MAX_NAMES, RecordTable, require_change, select};
 use super::{CommandError, usage};
 
 #[derive(Debug, Subcommand)]

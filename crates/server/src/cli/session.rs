@@ -11,8 +11,7 @@ use uuid::Uuid;
 use crate::clock;
 use crate::hub::user_agent;
 
-use super::admin_context::{AdminContext, not_found};
-use super::record_table::RecordTable;
+use super::admin_context::{AdminContext, RecordTable, not_found};
 use super::{CommandError, usage};
 
 const MAX_LISTED: i64 = 1_000;

@@ -82,15 +82,8 @@ mod tests {
         {
             assert!(hosts.allows(good), "{good}");
         }
-        for bad in [
-            "evil.example",
-            "localhost.evil.example",
-            "127.0.0.1.evil.example",
-            "",
-            "example.com",
-            "x.app.example.com",
-            "app.example.com:x",
-        ] {
+        let bad = "evil.example localhost.evil.example 127.0.0.1.evil.example example.com x.app.example.com app.example.com:x";
+        for bad in bad.split(' ').chain([""]) {
             assert!(!hosts.allows(bad), "{bad}");
         }
     }

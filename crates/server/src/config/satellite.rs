@@ -19,22 +19,21 @@ const SECRET: &str = "the secret that `peristyle client add` printed";
 pub struct SatelliteSettings {
     /// The URL of the hub for browsers: the issuer of its tokens.
     pub hub_url: String,
-    /// The URL of the hub for this process.
     pub hub_internal_url: String,
     pub client: ClientId,
-    pub secret: ClientPassword,
+    pub secret: Secret,
     pub redirect: Redirect,
     pub audiences: Vec<String>,
     pub binding: Binding,
 }
 
-/// The client secret. `Debug` does not show it, and its memory is wiped.
+/// A secret string. `Debug` does not show it, and its memory is wiped.
 #[derive(Clone)]
-pub struct ClientPassword(Zeroizing<String>);
+pub struct Secret(Zeroizing<String>);
 
-impl ClientPassword {
+impl Secret {
     pub fn new(text: &str) -> Self {
-        ClientPassword(Zeroizing::new(text.to_owned()))
+        Secret(Zeroizing::new(text.to_owned()))
     }
 
     pub fn expose(&self) -> &str {
@@ -42,9 +41,9 @@ impl ClientPassword {
     }
 }
 
-impl fmt::Debug for ClientPassword {
+impl fmt::Debug for Secret {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("ClientPassword(…)")
+        out.write_str("Secret(…)")
     }
 }
 
@@ -113,7 +112,7 @@ fn check_authorities(file: &Setting<'_>) -> Result<(), ConfigError> {
 }
 
 /// The secret from its variable or its file. No message repeats it.
-fn read_secret(secret: &Setting<'_>, file: &Setting<'_>) -> Result<ClientPassword, ConfigError> {
+fn read_secret(secret: &Setting<'_>, file: &Setting<'_>) -> Result<Secret, ConfigError> {
     let error = |variable, problem| ConfigError { variable, problem };
     match (secret.value, file.value) {
         (Some(_), Some(_)) => Err(error(secret.name, format!("is set together with {}; only one of them is accepted", file.name))),
@@ -129,12 +128,12 @@ fn read_secret(secret: &Setting<'_>, file: &Setting<'_>) -> Result<ClientPasswor
 }
 
 /// A secret of one line; a final newline is dropped.
-fn one_line(name: &'static str, text: &str) -> Result<ClientPassword, ConfigError> {
+fn one_line(name: &'static str, text: &str) -> Result<Secret, ConfigError> {
     let secret = text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text));
     if secret.is_empty() || secret.chars().any(char::is_control) {
         return Err(ConfigError { variable: name, problem: format!("the value is empty or has several lines; accepted is {SECRET}") });
     }
-    Ok(ClientPassword::new(secret))
+    Ok(Secret::new(secret))
 }
 
 fn refused(setting: &Setting<'_>, fault: &dyn fmt::Display, accepted: &str) -> ConfigError {

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use crate::administration::{AccountChange, Actor, AdminError, Administration, ClientChange, RoleChange};
+use crate::config::Secret;
 use crate::{boot, clock, random};
 
 use super::{PrepareError, shop};
@@ -21,25 +22,10 @@ const ROLES: [(&str, &[&str]); 2] = [
     ("shop clerk", &["shop.customer.get", "shop.order.get"]),
 ];
 
-/// A password or client secret of the demo. `Debug` does not show it.
-pub struct DemoSecret(Zeroizing<String>);
-
-impl DemoSecret {
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for DemoSecret {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("DemoSecret(…)")
-    }
-}
-
 #[derive(Debug)]
 pub struct DemoAccount {
     pub username: &'static str,
-    pub password: DemoSecret,
+    pub password: Secret,
     pub sees: &'static str,
 }
 
@@ -69,13 +55,14 @@ const ACCOUNTS: [AccountTemplate; 3] = [
 #[derive(Debug)]
 pub(super) struct HubSetup {
     pub(super) accounts: Vec<DemoAccount>,
-    pub(super) client_secret: DemoSecret,
+    pub(super) client_secret: Secret,
 }
 
 pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<HubSetup, PrepareError> {
     let records = boot::records(database_url, &DatabaseSettings::default()).await?;
     let now = clock::now();
-    let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: AuditContext { now, address: None } };
+    let administration =
+        Administration { records: &records, actor: Actor::CommandLine, audit_context: AuditContext { now, address: None } };
     for region in &shop::REGIONS {
         administration.create_tenant(Some(tenant_id(region.tenant)?), region.code, region.name).await?;
     }
@@ -89,7 +76,7 @@ pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<Hub
     }
     let client = ClientChange { name: Some("Demo shop".to_owned()), redirect: Some(redirect_uri.to_owned()), ..ClientChange::default() };
     let (_, secret) = administration.create_client(CLIENT, client).await?;
-    Ok(HubSetup { accounts, client_secret: DemoSecret(secret.expose()) })
+    Ok(HubSetup { accounts, client_secret: Secret::new(&secret.expose()) })
 }
 
 async fn create_account(administration: Administration<'_>, template: &AccountTemplate) -> Result<DemoAccount, PrepareError> {
@@ -110,7 +97,7 @@ async fn create_account(administration: Administration<'_>, template: &AccountTe
 }
 
 /// Twelve unambiguous letters in three groups: 60 bits, enough for a demo.
-fn random_password() -> Result<DemoSecret, PrepareError> {
+fn random_password() -> Result<Secret, PrepareError> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let random: [u8; 12] = random::bytes().map_err(AdminError::from)?;
     let mut text = Zeroizing::new(String::new());
@@ -120,7 +107,7 @@ fn random_password() -> Result<DemoSecret, PrepareError> {
         }
         text.push(char::from(LETTERS[usize::from(byte % 32)]));
     }
-    Ok(DemoSecret(text))
+    Ok(Secret::new(&text))
 }
 
 fn failed(error: impl fmt::Display) -> PrepareError {
@@ -137,7 +124,7 @@ mod tests {
 
     #[test]
     fn debug_shows_no_secret() {
-        let secret = || DemoSecret(Zeroizing::new("sesame".to_owned()));
+        let secret = || Secret::new("sesame");
         let accounts = vec![DemoAccount { username: "ana", password: secret(), sees: "all" }];
         let shown = format!("{:?}", HubSetup { accounts, client_secret: secret() });
         assert!(shown.contains("ana") && !shown.contains("sesame"), "{shown}");

@@ -44,7 +44,6 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// Ends an unfinished line.
     fn drop(&mut self) {
         if self.output == ProgressOutput::Terminal && (0..100).contains(&self.percent) {
             write("\n");

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::boot_error::BootError;
+use crate::mutex::lock;
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -126,7 +127,7 @@ impl ServerProcess {
     }
 
     fn log_tail(&self) -> String {
-        let lines = self.last_lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = lock(&self.last_lines);
         if lines.is_empty() {
             return String::new();
         }
@@ -140,7 +141,7 @@ async fn read_log(name: &str, lines: Option<Lines<BufReader<ChildStderr>>>, last
         if log == LogOutput::StandardError {
             _ = writeln!(std::io::stderr(), "{name:<9} | {line}");
         }
-        let mut last = last_lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&last_lines);
         if last.len() == MAX_LOG_LINES {
             last.pop_front();
         }

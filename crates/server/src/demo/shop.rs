@@ -56,7 +56,6 @@ impl Shop {
         self.file.insert(statement, row)
     }
 
-    /// Tenants, countries and labels.
     fn insert_lists(&mut self) -> Result<(), store::Error> {
         for region in &REGIONS {
             self.insert("INSERT INTO tenants VALUES (?, ?)", &[Text(region.tenant), Text(region.name)])?;
@@ -180,7 +179,6 @@ fn date(day: i64) -> String {
     date_text(day).unwrap_or_default()
 }
 
-/// Cents as a decimal.
 fn money(cents: i64) -> String {
     format!("{}.{:02}", cents / 100, cents % 100)
 }

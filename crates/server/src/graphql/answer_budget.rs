@@ -1,13 +1,13 @@
 //! The memory of one answer: within the limit of an answer, and within the memory of the process.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use crate::budget::{FREE_BODY_BYTES, Reservation};
+use crate::mutex::lock;
 use crate::problem::{Problem, Refusal};
 
 use super::limits::MAX_ANSWER_BYTES;
 
-/// The bytes that all answers to one HTTP request may hold.
 #[derive(Debug)]
 pub(super) struct AnswerBudget(Mutex<Taken>);
 
@@ -25,7 +25,7 @@ impl AnswerBudget {
     }
 
     pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
-        let mut taken = self.lock();
+        let mut taken = lock(&self.0);
         let sum = taken.bytes.saturating_add(bytes);
         if sum > taken.max {
             return Err(too_large(taken.max));
@@ -37,14 +37,14 @@ impl AnswerBudget {
     }
 
     fn give_back(&self, bytes: usize) {
-        let mut taken = self.lock();
+        let mut taken = lock(&self.0);
         taken.bytes -= bytes;
         let reserved = taken.bytes.saturating_sub(FREE_BODY_BYTES);
         taken.reservation.shrink_to(reserved);
     }
 
     pub(super) fn check(&self, bytes: usize) -> Result<(), Problem> {
-        let Taken { bytes: taken, max, .. } = *self.lock();
+        let Taken { bytes: taken, max, .. } = *lock(&self.0);
         if bytes <= max - taken { Ok(()) } else { Err(too_large(max)) }
     }
 
@@ -56,10 +56,6 @@ impl AnswerBudget {
     /// The reservation, for the response to hold until it was sent.
     pub(super) fn into_reservation(self) -> Reservation {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).reservation
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

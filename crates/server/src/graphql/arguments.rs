@@ -181,7 +181,6 @@ pub(super) struct LiteralReader<'v> {
     variables: &'v Variables,
     /// The pointer to the value in the statement.
     path: String,
-    /// The bytes that are left for variables.
     left: usize,
 }
 

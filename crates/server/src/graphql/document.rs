@@ -1,7 +1,7 @@
 //! Parses, validates and caches documents: only the requested operation and its fragments, so that others cost only their names.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use apollo_compiler::ast::{Document, OperationType};
 use apollo_compiler::parser::Parser;
@@ -9,6 +9,7 @@ use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
 use lru::LruCache;
 
+use crate::mutex::lock;
 use crate::problem::{Problem, Refusal};
 
 use super::graphql_error::GraphqlError;
@@ -35,7 +36,6 @@ struct CachedDocuments {
     fields: usize,
 }
 
-/// The text and the name of the operation.
 type DocumentKey = (Box<str>, Option<Box<str>>);
 
 impl CachedDocuments {
@@ -62,7 +62,7 @@ impl DocumentCache {
         if text.len() > MAX_CACHED_BYTES {
             return None;
         }
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = lock(&self.0);
         cached.documents.get(&(text.into(), operation.map(Into::into))).map(|(document, _)| document.clone())
     }
 
@@ -79,20 +79,20 @@ impl DocumentCache {
                 text.len(),
                 limits::MAX_DOCUMENT_BYTES
             );
-            return Err(vec![GraphqlError::new(Refusal::Limit, message)]);
+            return Err(over_limit(message));
         }
         let mut parser = Parser::new().recursion_limit(limits::MAX_NESTING).token_limit(limits::MAX_TOKENS);
         let document = parser.parse_ast(text, "document").map_err(|invalid| GraphqlError::all(Refusal::Parse, &invalid.errors))?;
         limits::check_document(&document).map_err(over_limit)?;
         let (document, operation_type) = operation::select(&document, operation)?;
         if method == RequestMethod::Get && operation_type != OperationType::Query {
-            return Err(vec![Problem::MethodNotAllowed("POST").into()]);
+            return Err(Problem::MethodNotAllowed("POST").into());
         }
         let fields = limits::check_operation(&document).map_err(over_limit)?;
         let valid = validated(schema, &document)?;
         if operation_type == OperationType::Query && text.len() <= MAX_CACHED_BYTES {
             let key = (text.into(), operation.map(Into::into));
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).put(key, valid.clone(), fields);
+            lock(&self.0).put(key, valid.clone(), fields);
         }
         Ok(valid)
     }

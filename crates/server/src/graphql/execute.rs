@@ -1,7 +1,6 @@
 //! Executes one GraphQL request, field by field of its root.
 
 use std::fmt;
-use std::sync::PoisonError;
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
@@ -14,6 +13,7 @@ use futures_util::{StreamExt, stream};
 use query::json::Json;
 
 use crate::config::Introspection;
+use crate::mutex::lock;
 use crate::problem::{Problem, Refusal};
 use crate::query_service::ALWAYS_OFFLOAD;
 
@@ -21,9 +21,8 @@ use super::arguments::{self, Variables};
 use super::document::RequestMethod;
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_INTROSPECTION_ALIASES;
-use super::mutation_fields;
 use super::output::Output;
-use super::query_fields::{self, ExecutionContext, FieldContext};
+use super::root_fields::{self, ExecutionContext, FieldContext};
 use super::row_shape;
 use super::selection::{SelectedField, check_conditions, collect_fields};
 
@@ -57,15 +56,15 @@ pub(super) async fn execute(
     } else {
         let parse = || engine.documents.parse(&engine.schema, &text, name.as_deref(), method);
         // Even a short document can take milliseconds.
-        service.queries.validate(caller.key(), ALWAYS_OFFLOAD, parse).await.map_err(request_error)??
+        service.queries.validate(caller.key(), ALWAYS_OFFLOAD, parse).await??
     };
-    let operation = document.operations.iter().next().ok_or_else(|| request_error(Problem::Internal("a document holds no operation")))?;
+    let operation = document.operations.iter().next().ok_or(Problem::Internal("a document holds no operation"))?;
     let coerce = || arguments::coerce(&engine.schema, &operation.variables, sent);
-    let variables = service.queries.validate(caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(request_error)?;
-    check_conditions(&document, operation, &variables).map_err(request_error)?;
+    let variables = service.queries.validate(caller.key(), input_bytes, coerce).await??;
+    check_conditions(&document, operation, &variables)?;
     let roots = collect_fields(&document, [&operation.selection_set], &variables);
     let named = roots.iter().filter_map(|root| engine.roots.get(root.field().name.as_str())).map(|(resource, _)| *resource);
-    resources.lock().unwrap_or_else(PoisonError::into_inner).extend(named);
+    lock(resources).extend(named);
     let introspected = introspect(context, &document, operation, &variables, &roots).await?;
     let field_context = FieldContext { execution: context, document: &document, variables: &variables, kind: operation.operation_type };
     let fields: Vec<_> = roots.iter().map(|root| resolve(&field_context, root, introspected.as_ref())).collect();
@@ -99,12 +98,6 @@ pub(super) async fn execute(
     Ok(out)
 }
 
-/// A problem of the whole request: a *request error* of the specification.
-fn request_error(problem: Problem) -> Vec<GraphqlError> {
-    vec![problem.into()]
-}
-
-/// The answers to `__schema` and `__type`, if the request has them.
 async fn introspect(
     context: &ExecutionContext<'_>,
     document: &Valid<ExecutableDocument>,
@@ -132,7 +125,7 @@ async fn introspect(
     let values = Valid::assume_valid(values);
     let execute = || introspection::partial_execute(&engine.schema, &engine.implementers, document, operation, &values);
     let executed = context.service.queries.validate(context.caller.key(), ALWAYS_OFFLOAD, execute).await;
-    executed.map_err(request_error)?.map(|response| response.data).map_err(refused)
+    executed?.map(|response| response.data).map_err(refused)
 }
 
 /// The value of a variable for introspection, which takes only names and booleans.
@@ -151,8 +144,8 @@ async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>, introspec
         "__typename" => Ok(row_shape::quoted("Query").into()),
         "_service" => Ok(row_shape::quoted("peristyle").into()),
         "__schema" | "__type" => introspection_answer(context, introspected.and_then(|map| map.get(root.key))),
-        _ if context.kind == OperationType::Mutation => mutation_fields::resolve(context, root).await,
-        _ => query_fields::resolve(context, root).await,
+        _ if context.kind == OperationType::Mutation => root_fields::resolve_mutation(context, root).await,
+        _ => root_fields::resolve_query(context, root).await,
     };
     resolved.map_err(|problem| GraphqlError {
         problem,

@@ -29,6 +29,13 @@ impl From<Problem> for GraphqlError {
     }
 }
 
+/// A problem of the whole request: a *request error* of the specification.
+impl From<Problem> for Vec<GraphqlError> {
+    fn from(problem: Problem) -> Self {
+        vec![problem.into()]
+    }
+}
+
 impl GraphqlError {
     pub(super) fn new(refusal: Refusal, detail: impl Into<String>) -> Self {
         Problem::Graphql(refusal, detail.into()).into()

@@ -27,7 +27,7 @@ use super::execute::{GraphqlRequest, execute};
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_BATCH;
 use super::output::Output;
-use super::query_fields::ExecutionContext;
+use super::root_fields::ExecutionContext;
 use super::row_shape;
 
 pub(crate) fn routes<S>() -> Router<S>
@@ -66,7 +66,7 @@ async fn answer(
     resources: &Mutex<BTreeSet<ResourceId>>,
     request: HttpRequest,
 ) -> Result<Body, Vec<GraphqlError>> {
-    let caller = service.authenticator.caller(request.headers(), request.extensions()).await.map_err(|problem| vec![problem.into()])?;
+    let caller = service.authenticator.caller(request.headers(), request.extensions()).await?;
     let budget = AnswerBudget::new(service.queries.budgets.answers.reserve(caller.key()));
     let hub = service.authenticator.as_hub();
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
@@ -84,15 +84,15 @@ async fn executed(mut context: ExecutionContext<'_>, request: HttpRequest) -> Re
         Method::GET | Method::HEAD => {
             let query = request.uri().query().unwrap_or_default();
             context.input_bytes = query.len();
-            let request = request_of_url(query).map_err(|problem| vec![problem.into()])?;
+            let request = request_of_url(query)?;
             return execute(&context, request, RequestMethod::Get).await;
         }
         Method::POST => {
-            let (body, bytes) = read_body(&context, request, &mut reservation).await.map_err(|problem| vec![problem.into()])?;
+            let (body, bytes) = read_body(&context, request, &mut reservation).await?;
             context.input_bytes = bytes;
             body
         }
-        _ => return Err(vec![Problem::MethodNotAllowed("GET, HEAD, POST").into()]),
+        _ => return Err(Problem::MethodNotAllowed("GET, HEAD, POST").into()),
     };
     let requests = match body {
         RequestBody::Single(request) => return execute(&context, request, RequestMethod::Post).await,

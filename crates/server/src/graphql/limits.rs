@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use apollo_compiler::Node;
-use apollo_compiler::ast::{Definition, DirectiveList, Document, FragmentDefinition, OperationDefinition, Selection};
+use apollo_compiler::ast::{Definition, Document, FragmentDefinition, OperationDefinition, Selection};
 
 /// The bytes of a document. Long values belong in variables, which only the limit of the body bounds.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
@@ -29,13 +29,11 @@ pub(super) const MAX_DOCUMENT_DIRECTIVES: usize = 200;
 pub(super) const MAX_BATCH: usize = 10;
 pub(super) const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// The size of an operation or a fragment, fragments unfolded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Measure {
     depth: usize,
     fields: usize,
     aliases: usize,
-    /// The fields of its own root.
     roots: usize,
     directives: usize,
 }
@@ -115,8 +113,7 @@ impl WrittenCounts {
         for definition in &document.definitions {
             match definition {
                 Definition::OperationDefinition(operation) => {
-                    written.directives += operation.directives.len();
-                    written.directives += operation.variables.iter().map(|variable| variable.directives.len()).sum::<usize>();
+                    written.directives += operation_directives(operation);
                     written.set(&operation.selection_set);
                 }
                 Definition::FragmentDefinition(fragment) => {
@@ -170,12 +167,7 @@ impl<'d> Measurer<'d> {
     }
 
     fn operation(&mut self, operation: &'d OperationDefinition) -> Result<Measure, String> {
-        let mut measure = self.set(&operation.selection_set)?;
-        measure.directives = measure.directives.saturating_add(operation.directives.len());
-        for variable in &operation.variables {
-            measure.directives = measure.directives.saturating_add(variable.directives.len());
-        }
-        Ok(measure)
+        Ok(with_directives(self.set(&operation.selection_set)?, operation_directives(operation)))
     }
 
     fn set(&mut self, selections: &'d [Selection]) -> Result<Measure, String> {
@@ -196,8 +188,8 @@ impl<'d> Measurer<'d> {
                         directives: inner.directives.saturating_add(field.directives.len()),
                     }
                 }
-                Selection::InlineFragment(inline) => with_directives(self.set(&inline.selection_set)?, &inline.directives),
-                Selection::FragmentSpread(spread) => with_directives(self.fragment(&spread.fragment_name)?, &spread.directives),
+                Selection::InlineFragment(inline) => with_directives(self.set(&inline.selection_set)?, inline.directives.len()),
+                Selection::FragmentSpread(spread) => with_directives(self.fragment(&spread.fragment_name)?, spread.directives.len()),
             };
             whole.add(part);
         }
@@ -212,15 +204,18 @@ impl<'d> Measurer<'d> {
         }
         let Some(fragment) = self.fragments.get(name).copied() else { return Ok(Measure::default()) };
         self.known.insert(name, None);
-        let measure = with_directives(self.set(&fragment.selection_set)?, &fragment.directives);
+        let measure = with_directives(self.set(&fragment.selection_set)?, fragment.directives.len());
         self.known.insert(name, Some(measure));
         Ok(measure)
     }
 }
 
-fn with_directives(mut measure: Measure, directives: &DirectiveList) -> Measure {
-    measure.directives = measure.directives.saturating_add(directives.len());
-    measure
+fn with_directives(measure: Measure, count: usize) -> Measure {
+    Measure { directives: measure.directives.saturating_add(count), ..measure }
+}
+
+fn operation_directives(operation: &OperationDefinition) -> usize {
+    operation.directives.len() + operation.variables.iter().map(|variable| variable.directives.len()).sum::<usize>()
 }
 
 #[cfg(test)]

@@ -48,7 +48,6 @@ impl Output {
         }
     }
 
-    /// Adds bytes without a copy.
     pub(super) fn share(&mut self, bytes: &Bytes) {
         if bytes.len() <= MIN_SHARED_BYTES {
             return self.extend(bytes);

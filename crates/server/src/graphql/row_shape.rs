@@ -164,14 +164,12 @@ impl<'de> Deserialize<'de> for Row<'de> {
 #[derive(serde::Deserialize)]
 struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
 
-/// A comma before every item but the first.
 pub(super) fn comma(index: usize, out: &mut Vec<u8>) {
     if index > 0 {
         out.push(b',');
     }
 }
 
-/// `"name":`
 pub(super) fn key(name: &str) -> Vec<u8> {
     let mut key = quoted(name);
     key.push(b':');

@@ -17,47 +17,7 @@ use fields::{describe, object_field, relation_description};
 
 /// The types of every schema. No field of an object is non-null: a group of an aggregation has none of them, a mask may leave nothing,
 /// and an invalid value reads as null.
-const PRELUDE: &str = r#""Any JSON value."
-scalar JSON @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259")
-"An instant, in UTC: `2024-05-01T10:00:00.25Z`."
-scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
-"A day: `2024-05-01`."
-scalar Date @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")
-"A time of day: `06:30:00`."
-scalar Time @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")
-"A UUID in lower case."
-scalar UUID @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc9562")
-"An exact decimal number, as a string: `\"19.99\"`."
-scalar Decimal @specifiedBy(url: "https://www.w3.org/TR/xmlschema11-2/#decimal")
-"A whole number of 64 bits, as a JSON number."
-scalar BigInt @specifiedBy(url: "https://www.w3.org/TR/xmlschema11-2/#long")
-
-"A Query Statement. Every key may be left out or be null."
-input QueryStatementInput {
-  "Which rows are returned."
-  where: JSON
-  "Which related rows are loaded with them."
-  relations: JSON
-  "The order of the rows: a list of `{field, dir}`."
-  order: JSON
-  "Groups instead of rows: `{fields, groupBy}`."
-  aggregation: JSON
-  "The maximum number of rows."
-  limit: Int
-  "The number of rows to skip."
-  offset: Int
-}
-
-"A page of rows."
-type Pagination {
-  "The number of rows that match, without `limit` and `offset`."
-  total: Int!
-  "The number of rows in this page."
-  count: Int!
-  "The rows of this page."
-  rows: [JSON]!
-}
-"#;
+const PRELUDE: &str = include_str!("schema/prelude.graphql");
 
 /// Type names that no resource can have.
 const RESERVED: &str = "JSON DateTime Date Time UUID Decimal BigInt QueryStatementInput Pagination Query ID Int Float String Boolean";

@@ -69,14 +69,21 @@ fn client_address(entry: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
+    use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    fn headers(name: &'static str, values: &[&str]) -> HeaderMap {
+        values.iter().map(|value| (HeaderName::from_static(name), HeaderValue::from_bytes(value.as_bytes()).expect("a header"))).collect()
+    }
 
     #[test]
     fn only_trusted_proxies_are_believed() {
         // contract B1.5
-        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
         let proxies = Proxies::new(&["10.0.0.1/32".parse().expect("one"), "10.0.0.2/31".parse().expect("two")]);
         for (peer, forwarded, expected) in [
             ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
@@ -90,8 +97,7 @@ mod tests {
             // The client sent bytes that are no UTF-8 before the entry of the proxy.
             ("10.0.0.1", "caf\u{e9}, 203.0.113.9", "203.0.113.9"),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert("x-forwarded-for", HeaderValue::from_bytes(forwarded.as_bytes()).expect("a header"));
+            let headers = headers("x-forwarded-for", &[forwarded]);
             assert_eq!(proxies.client(address(peer), &headers), address(expected), "{peer} for {forwarded}");
         }
     }
@@ -99,7 +105,6 @@ mod tests {
     #[test]
     fn a_port_behind_a_client_address_is_left_out() {
         // contract B1.5, attack 80
-        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
         let proxies = Proxies::new(&["10.0.0.1/32".parse().expect("one"), "2001:db8::5/128".parse().expect("two")]);
         for (forwarded, expected) in [
             ("203.0.113.9:1234", "203.0.113.9"),
@@ -120,8 +125,7 @@ mod tests {
             ("[]", "10.0.0.1"),
             ("example.com:80", "10.0.0.1"),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert("x-forwarded-for", HeaderValue::from_static(forwarded));
+            let headers = headers("x-forwarded-for", &[forwarded]);
             assert_eq!(proxies.client(address("10.0.0.1"), &headers), address(expected), "{forwarded}");
         }
     }
@@ -129,7 +133,6 @@ mod tests {
     #[test]
     fn the_scheme_is_the_last_value_of_a_trusted_proxy() {
         // contract B1.5
-        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
         let proxies = Proxies::new(&[address("10.0.0.1").into()]);
         for (peer, forwarded, expected) in [
             ("10.0.0.1", &["https"][..], true),
@@ -144,10 +147,7 @@ mod tests {
             ("10.0.0.1", &[], false),
             ("10.0.0.2", &["https"], false),
         ] {
-            let mut headers = HeaderMap::new();
-            for value in forwarded {
-                headers.append("x-forwarded-proto", HeaderValue::from_bytes(value.as_bytes()).expect("a header"));
-            }
+            let headers = headers("x-forwarded-proto", forwarded);
             assert_eq!(proxies.is_secure(address(peer), &headers), expected, "{peer} for {forwarded:?}");
         }
     }

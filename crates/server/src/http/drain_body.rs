@@ -27,7 +27,6 @@ struct Drained {
     expects_continue: bool,
 }
 
-/// A request whose body is drained when it is dropped.
 pub(crate) fn drained(request: Request) -> Request {
     let expects_continue = request.headers().contains_key(EXPECT);
     let activity = request.extensions().get::<Arc<Activity>>().cloned();

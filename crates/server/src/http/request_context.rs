@@ -98,8 +98,7 @@ impl RequestContext {
         pairs.filter(move |(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// What an audit event records of the request.
-    pub(crate) fn occasion(&self) -> AuditContext<'_> {
+    pub(crate) fn audit_context(&self) -> AuditContext<'_> {
         AuditContext { now: clock::now(), address: Some(&self.address) }
     }
 
@@ -107,7 +106,6 @@ impl RequestContext {
         wants_page(&self.headers)
     }
 
-    /// `User-Agent`, for the list of sessions.
     pub(crate) fn user_agent(&self) -> Option<String> {
         let text = self.headers.get(USER_AGENT)?.to_str().ok()?;
         Some(text.chars().take(MAX_USER_AGENT).collect())
@@ -159,8 +157,8 @@ mod tests {
             request = request.header(COOKIE, axum::http::HeaderValue::from_bytes(value).expect("a header"));
         }
         let (head, ()) = request.body(()).expect("a request").into_parts();
-        let sender = RequestContext::of(&Proxies::new(&[]), head);
-        assert_eq!(sender.cookies("hub_session").collect::<Vec<_>>(), ["one", "two"]);
+        let context = RequestContext::of(&Proxies::new(&[]), head);
+        assert_eq!(context.cookies("hub_session").collect::<Vec<_>>(), ["one", "two"]);
     }
 
     #[test]

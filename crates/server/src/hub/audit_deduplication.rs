@@ -1,12 +1,14 @@
 //! Keeps floods out of the audit log: the same refusal from one client address is at most a hundred rows a minute and one with the rest.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use identity::audit_event::AuditEvent;
 use identity::timestamp::Timestamp;
 use store::hub_records::Records;
 use store::hub_records::audit_log::{self, AuditContext};
+
+use crate::mutex::lock;
 
 const WINDOW_SECONDS: i64 = 60;
 /// The rows of one refusal from one client address in that time.
@@ -30,13 +32,8 @@ struct Repeats {
     times: u64,
 }
 
-/// A refusal with repeats beyond its rows.
-#[derive(Debug, PartialEq, Eq)]
-struct Repeated {
-    event: AuditEvent,
-    address: Option<String>,
-    times: u64,
-}
+/// A refusal, its client address, and its repeats beyond the rows.
+type Repeated = (AuditEvent, Option<String>, u64);
 
 impl Recent {
     fn is_row(&mut self, event: &AuditEvent, address: &str, now: Timestamp) -> bool {
@@ -60,7 +57,7 @@ impl Recent {
     fn take_ended(&mut self, now: Timestamp) -> Vec<Repeated> {
         let ended = self.0.extract_if(|_, repeats| now.since(repeats.since) >= WINDOW_SECONDS);
         let repeated = ended.filter(|(_, repeats)| repeats.times > 0);
-        repeated.map(|((event, address), Repeats { times, .. })| Repeated { event, address, times }).collect()
+        repeated.map(|((event, address), Repeats { times, .. })| (event, address, times)).collect()
     }
 }
 
@@ -73,24 +70,19 @@ fn max_rows(event: &AuditEvent) -> u64 {
 }
 
 impl RefusalLog {
-    fn recent(&self) -> std::sync::MutexGuard<'_, Recent> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records a refusal: always in the process log, in the audit log unless it is a repeat.
-    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
-        let is_row = self.recent().is_row(event, occasion.address.unwrap_or_default(), occasion.now);
+    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, audit_context: AuditContext<'_>) -> Result<(), store::Error> {
+        let is_row = lock(&self.0).is_row(event, audit_context.address.unwrap_or_default(), audit_context.now);
         if is_row {
-            return audit_log::append(records, event, occasion).await;
+            return audit_log::append(records, event, audit_context).await;
         }
-        audit_log::log(event, occasion);
+        audit_log::log(event, audit_context);
         Ok(())
     }
 
-    /// Records the repeats of windows that are over.
     pub(super) async fn flush(&self, records: &Records, now: Timestamp) -> Result<(), store::Error> {
-        let ended = self.recent().take_ended(now);
-        for Repeated { event, address, times } in ended {
+        let ended = lock(&self.0).take_ended(now);
+        for (event, address, times) in ended {
             audit_log::append_repeats(records, &event, times, AuditContext { now, address: address.as_deref() }).await?;
         }
         Ok(())
@@ -121,7 +113,7 @@ mod tests {
             assert!(!recent.is_row(&token, "192.0.2.1", at(seconds)));
         }
         assert_eq!(recent.take_ended(at(59)), []);
-        let repeated = Repeated { event: token.clone(), address: Some("192.0.2.1".to_owned()), times: 5 };
+        let repeated = (token.clone(), Some("192.0.2.1".to_owned()), 5);
         assert_eq!(recent.take_ended(at(60)), [repeated], "rows are not counted again");
         assert!(recent.is_row(&token, "192.0.2.1", at(61)));
     }
@@ -134,6 +126,6 @@ mod tests {
         let rows = (0..MAX_ENTRIES * 2).filter(|number| recent.is_row(&token, &number.to_string(), now)).count();
         assert_eq!(rows, MAX_ENTRIES + 1);
         let repeats = recent.take_ended(now.plus(WINDOW_SECONDS));
-        assert_eq!(repeats, [Repeated { event: token, address: None, times: MAX_ENTRIES as u64 - 1 }]);
+        assert_eq!(repeats, [(token, None, MAX_ENTRIES as u64 - 1)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -14,6 +14,8 @@ use lru::LruCache;
 use store::hub_records::Records;
 use store::hub_records::account_changes;
 use tokio::sync::watch;
+
+use crate::mutex::lock;
 
 use super::Hub;
 
@@ -72,11 +74,9 @@ impl Recent {
     }
 }
 
-/// What the streams of this process share.
 #[derive(Debug)]
 pub(super) struct ChangeFeed {
     recent: Mutex<Recent>,
-    /// The largest known number of a change.
     pub(super) newest: watch::Sender<i64>,
     streams: watch::Sender<HashMap<ClientId, usize>>,
     /// By signing key too, since a retired key is no longer published.
@@ -96,10 +96,6 @@ impl ChangeFeed {
         }
     }
 
-    fn recent(&self) -> MutexGuard<'_, Recent> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A slot for one more stream, unless there are too many.
     pub(super) fn enter(hub: &Hub, client: &ClientId) -> Option<StreamSlot> {
         let mut entered = false;
@@ -116,7 +112,7 @@ impl ChangeFeed {
 
     /// The changes after a number, from memory or from the database; none if they were purged.
     pub(super) async fn after(&self, records: &Records, number: i64) -> Result<Vec<Arc<FeedEntry>>, store::Error> {
-        let found = self.recent().since(number);
+        let found = lock(&self.recent).since(number);
         match found {
             Some(found) => Ok(found),
             None => Ok(read(records, number).await?.into_iter().map(Arc::new).collect()),
@@ -127,17 +123,16 @@ impl ChangeFeed {
     pub(super) fn text(&self, hub: &Hub, event: &AccountChange, client: &ClientId) -> Option<Bytes> {
         let keys = hub.0.keys.current();
         let key = (event.sequence, client.clone(), keys.signing().clone());
-        if let Some(text) = self.signed.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(text) = lock(&self.signed).get(&key) {
             return Some(text.clone());
         }
         let token = keys.sign_event(event, hub.issuer(), client)?;
         let text = Bytes::from(format!("id: {}\nevent: secevent\ndata: {token}\n\n", event.sequence));
-        self.signed.lock().unwrap_or_else(PoisonError::into_inner).put(key, text.clone());
+        lock(&self.signed).put(key, text.clone());
         Some(text)
     }
 }
 
-/// One of the allowed streams, until it is dropped.
 #[derive(Debug)]
 pub(super) struct StreamSlot {
     hub: Hub,
@@ -184,7 +179,7 @@ pub(crate) async fn follow(hub: Hub) {
     loop {
         if streams.borrow_and_update().is_empty() {
             // Without streams the memory is not kept up to date; the next stream begins anew.
-            *feed.recent() = Recent::default();
+            *lock(&feed.recent) = Recent::default();
             if streams.changed().await.is_err() {
                 return;
             }
@@ -204,10 +199,10 @@ pub(crate) async fn follow(hub: Hub) {
 
 async fn poll(feed: &ChangeFeed, records: &Records) -> Result<(), store::Error> {
     loop {
-        let last = feed.recent().last();
+        let last = lock(&feed.recent).last();
         let Some(last) = last else {
             let newest = account_changes::range(records).await?.newest;
-            feed.recent().after = Some(newest);
+            lock(&feed.recent).after = Some(newest);
             feed.newest.send_replace(newest);
             continue;
         };
@@ -215,10 +210,10 @@ async fn poll(feed: &ChangeFeed, records: &Records) -> Result<(), store::Error> 
         let Some(newest) = changes.last().map(|entry| entry.event.sequence) else { return Ok(()) };
         if changes[0].event.sequence != last + 1 {
             // Purged before they were read, after a long outage. The streams notice the gap themselves.
-            *feed.recent() = Recent::default();
+            *lock(&feed.recent) = Recent::default();
             continue;
         }
-        feed.recent().add(changes);
+        lock(&feed.recent).add(changes);
         feed.newest.send_replace(newest);
     }
 }

@@ -37,7 +37,7 @@ impl UnverifiedClient {
 pub(super) async fn read(hub: &Hub, context: &RequestContext, body: &Parameters) -> Result<Credentials, OauthError> {
     let read = Credentials::read(&context.authorization(), context.query.as_deref(), body);
     if read.as_ref().is_err_and(|error| error.code() == ErrorCode::InvalidClient) {
-        hub.note_refusal(&AuditEvent::ClientRefused { client: None }, context).await?;
+        hub.note_refusal(&AuditEvent::ClientRefused { client: None }, context.audit_context()).await?;
     }
     Ok(read?)
 }
@@ -55,9 +55,9 @@ pub(super) async fn authenticate<'c>(
         Err(error) => error,
     };
     let event = AuditEvent::ClientRefused { client: client.map(|client| client.id.clone()) };
-    hub.note_refusal(&event, context).await?;
-    let watch = ThrottleKeys::client(credentials.id(), &context.address);
-    match throttle::client_failed(hub.records(), &watch, clock::now()).await? {
+    hub.note_refusal(&event, context.audit_context()).await?;
+    let keys = ThrottleKeys::client(credentials.id(), &context.address);
+    match throttle::client_failed(hub.records(), &keys, clock::now()).await? {
         ThrottleDecision::Try => Err(error.into()),
         ThrottleDecision::Wait(seconds) => Err(OauthError::Throttled(seconds)),
     }

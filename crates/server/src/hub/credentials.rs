@@ -21,7 +21,6 @@ use crate::problem::oauth::OauthError;
 use super::Hub;
 use super::form_request::RequestContext;
 
-/// How long an attempt waits for the outcome of pending ones.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) const INVALID_PASSWORD: Error =
@@ -71,15 +70,15 @@ async fn attempt(
     context: &RequestContext,
 ) -> Result<CheckedCredentials, OauthError> {
     let records = hub.records();
-    let watch = ThrottleKeys::sign_in(name, &context.address, known.as_ref());
+    let keys = ThrottleKeys::sign_in(name, &context.address, known.as_ref());
     let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
     let id = account.as_ref().map(|account| account.id);
     let deadline = Instant::now() + OUTCOME_TIMEOUT;
     let (ticket, pending, attempt) = loop {
         let ticket = hub.hasher().admit()?;
-        let pending = hub.0.pending_attempts.enter(watch.counters().to_vec());
+        let pending = hub.0.pending_attempts.enter(keys.counters().to_vec());
         // Counted before the hash is computed, so that parallel guesses count.
-        let refused = match throttle::attempt(records, &watch, clock::now()).await? {
+        let refused = match throttle::attempt(records, &keys, clock::now()).await? {
             Ok(attempt) => break (ticket, pending, attempt),
             Err(refused) => refused,
         };
@@ -87,7 +86,7 @@ async fn attempt(
         drop(ticket);
         if !pending.wait_for_others(&refused, deadline).await {
             let event = AuditEvent::SignInRefused { account: id, reason: SignInRefusal::Throttled };
-            hub.note_refusal(&event, context).await?;
+            hub.note_refusal(&event, context.audit_context()).await?;
             return Err(OauthError::Throttled(refused.seconds));
         }
     };
@@ -97,10 +96,10 @@ async fn attempt(
         checked.proof = rehashed(hub, account.id, proof.clone(), password).await?;
     }
     if checked.admitted().is_some() {
-        throttle::succeeded(records, &watch, clock::now()).await?;
+        throttle::succeeded(records, &keys, clock::now()).await?;
         pending.succeeded();
     } else {
-        throttle::failed(records, &watch, attempt).await?;
+        throttle::failed(records, &keys, attempt).await?;
         let reason = if checked.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
         record_failure(hub, id, reason, context).await?;
     }
@@ -124,7 +123,7 @@ pub(super) async fn record_failure(
     reason: SignInRefusal,
     context: &RequestContext,
 ) -> Result<(), store::Error> {
-    audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, context.occasion()).await
+    audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, context.audit_context()).await
 }
 
 #[derive(Debug)]
@@ -146,25 +145,25 @@ pub(super) enum Right<'a> {
 /// ended meanwhile.
 pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, context: &RequestContext) -> Result<bool, store::Error> {
     let Renewal { account, hash, right } = *renewal;
-    let occasion = context.occasion();
+    let audit_context = context.audit_context();
     let kept = match right {
         Right::Link => {
-            accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;
+            accounts::set_credential(&mut transaction, account, hash, audit_context.now).await?;
             None
         }
         Right::Present(proof, session) => {
-            let replaced = accounts::replace_credential(&mut transaction, account, proof, hash, occasion.now).await?;
-            if !replaced || sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
+            let replaced = accounts::replace_credential(&mut transaction, account, proof, hash, audit_context.now).await?;
+            if !replaced || sessions::owner(&mut transaction, session.id(), audit_context.now).await? != Some(account) {
                 return Ok(false);
             }
             Some(session.id())
         }
     };
-    let over = revocation::revoke_in(&mut transaction, &Revocation::PasswordChanged { account, kept }, occasion.now).await?;
+    let over = revocation::revoke_in(&mut transaction, &Revocation::PasswordChanged { account, kept }, audit_context.now).await?;
     let event =
         AuditEvent::Changed { record: ChangedRecord::Account(account), change: RecordChange::CredentialChanged, actor: Some(account) };
-    audit_log::append(&mut transaction, &event, occasion).await?;
-    revocation::log(&mut transaction, &over, occasion).await?;
+    audit_log::append(&mut transaction, &event, audit_context).await?;
+    revocation::log(&mut transaction, &over, audit_context).await?;
     transaction.commit().await?;
     Ok(true)
 }

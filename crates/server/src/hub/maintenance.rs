@@ -16,7 +16,7 @@ const PURGE_ROUNDS: u32 = 60;
 
 pub(crate) async fn keep(hub: Hub) {
     let mut round = 0_u32;
-    let mut complaint = None;
+    let mut last_problem = None;
     loop {
         if round.is_multiple_of(PURGE_ROUNDS) {
             match purge::purge(hub.records(), clock::now()).await {
@@ -31,11 +31,11 @@ pub(crate) async fn keep(hub: Hub) {
         }
         match hub.0.keys.refresh(hub.records()).await {
             // Logged once, not every five seconds.
-            Ok(problem) if problem != complaint => {
+            Ok(problem) if problem != last_problem => {
                 if let Some(problem) = &problem {
                     tracing::error!("{problem}");
                 }
-                complaint = problem;
+                last_problem = problem;
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "could not reload the keys; the previous ones stay in use"),

@@ -25,7 +25,6 @@ impl HubMetrics {
         self.sign_ins.get_or_create(&[("result", if result.is_ok() { "ok" } else { "failed" })]).inc();
     }
 
-    /// Counts tokens that were issued for a `grant_type`.
     pub(super) fn tokens_issued(&self, grant: Option<&str>) {
         if let Some(grant) = GRANTS.into_iter().find(|known| Some(*known) == grant) {
             self.tokens.get_or_create(&[("grant", grant)]).inc();

@@ -1,6 +1,6 @@
 //! The pages of the hub, which work without scripts. Their templates are in `templates/hub/`.
 
-mod notice;
+pub(super) mod notice;
 mod refusal;
 
 use std::sync::LazyLock;
@@ -34,7 +34,6 @@ pub(super) struct SignInPage<'a> {
     pub(super) return_path: &'a str,
     /// The name of the app that the person signs in to.
     pub(super) app: Option<&'a str>,
-    /// The username that was typed before.
     pub(super) name: &'a str,
     pub(super) notice: Option<Notice>,
     pub(super) refusal: Option<&'a OauthError>,
@@ -44,7 +43,6 @@ pub(super) fn sign_in(page: &SignInPage<'_>) -> Response {
     password_page(page, page.refusal)
 }
 
-/// The form behind a one-time link.
 #[derive(Debug, Template)]
 #[template(path = "hub/set_password.html")]
 struct SetPasswordPage<'a> {
@@ -98,7 +96,6 @@ pub(super) struct SessionRow {
     pub(super) device: String,
     /// As RFC 3339.
     pub(super) signed_in_at: String,
-    /// Such as "5 minutes ago".
     pub(super) last_used: String,
     pub(super) client_address: Option<String>,
 }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use identity::password::{Password, PasswordHash, Proof, Workspace, prove_in};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use crate::mutex::lock;
 use crate::problem::oauth::OauthError;
 use crate::random;
 
@@ -54,12 +55,8 @@ impl PasswordHasher {
         PasswordHasher { admitted, queue: Arc::default(), cores }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn put(&self, job: Job) -> std::io::Result<()> {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         if queue.threads < self.cores {
             let hasher = self.clone();
             match std::thread::Builder::new().name("hasher".to_owned()).spawn(move || hasher.work()) {
@@ -82,7 +79,7 @@ impl PasswordHasher {
                 workspace = Workspace::default();
             }
             if size == Size::Large {
-                self.queue().large = false;
+                lock(&self.queue).large = false;
             }
         }
     }
@@ -90,7 +87,7 @@ impl PasswordHasher {
     /// The next job. A large job waits for the running one and lets others pass. Without a job the thread counts as ended, under the same
     /// lock, so that a new job starts another.
     fn next(&self) -> Option<Job> {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         let place = queue.waiting.iter().position(|job| job.size == Size::Usual || !queue.large);
         let job = place.and_then(|place| queue.waiting.remove(place));
         match &job {
@@ -101,7 +98,7 @@ impl PasswordHasher {
     }
 
     pub(super) fn queue_lengths(&self) -> (usize, usize) {
-        let queue = self.queue();
+        let queue = lock(&self.queue);
         (queue.waiting.len(), queue.threads)
     }
 
@@ -146,7 +143,6 @@ impl QueuePlace {
     }
 }
 
-/// Lowers the priority of this thread, where the system allows it.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 10);
@@ -175,7 +171,7 @@ mod tests {
         }
         assert_eq!(results, [Some(0), None, Some(2)]);
         // Wait until the last thread counts as ended.
-        while hasher.queue().threads > 0 {
+        while lock(&hasher.queue).threads > 0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(hasher.admit().unwrap().work(Size::Usual, |_| 7).await.ok(), Some(7));

@@ -2,13 +2,14 @@
 //! attempt that would be refused only because of pending ones waits for their outcome, since only failures may delay.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use store::hub_records::throttle::{Delayed, ThrottleKey};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// The pending attempts of this process, by throttle counter.
+use crate::mutex::lock;
+
 #[derive(Debug, Default)]
 pub(super) struct PendingAttempts(Mutex<HashMap<ThrottleKey, Arc<Counter>>>);
 
@@ -91,10 +92,6 @@ impl Drop for PendingAttempt<'_> {
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

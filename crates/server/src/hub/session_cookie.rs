@@ -9,9 +9,8 @@ use identity::token::HubSessionClaims;
 use store::hub_records::sessions::{self, PreviousSession, SignIn, SignInProof};
 use uuid::Uuid;
 
-use crate::clock;
 use crate::problem::oauth::OauthError;
-use crate::random;
+use crate::{clock, random};
 
 use super::Hub;
 use super::form_request::RequestContext;
@@ -67,14 +66,13 @@ pub(super) async fn begin(
         Some((before, _)) => PreviousSession::Other(before.id()),
     };
     let device = context.user_agent();
-    let arrival = SignIn { session: &session, by, before, device: device.as_deref() };
-    if !sessions::begin(hub.records(), &arrival, context.occasion()).await? {
+    let sign_in = SignIn { session: &session, by, before, device: device.as_deref() };
+    if !sessions::begin(hub.records(), &sign_in, context.audit_context()).await? {
         return Ok(None);
     }
     Cookies::of(hub, context, &hub.0.keys.sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
-/// The cookies that set or remove a session.
 #[derive(Debug)]
 pub(super) struct Cookies(Vec<HeaderValue>);
 

@@ -56,7 +56,6 @@ impl KeyFiles {
 /// The signing key was retired elsewhere too long ago.
 const UNPUBLISHED: &str = "the signing key of this process is no longer published, so it signs nothing";
 
-/// The signing key and the published keys.
 #[derive(Debug)]
 pub(super) struct CurrentKeys {
     signing: Arc<PrivateKey>,

@@ -9,8 +9,7 @@ use query::object;
 use crate::admin_operations::describe::offered;
 use crate::admin_operations::{Operation, OperationTarget};
 
-use super::parts::{ALWAYS, json, member, reference, success, token_required};
-use super::{SCHEMAS, problems};
+use super::{ALWAYS, SCHEMAS, json, member, problems, reference, success, token_required};
 
 pub(super) fn paths(catalog: &Catalog, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let described = |operation: &'static Operation| {

@@ -10,8 +10,7 @@ use query::json::Json;
 use query::json::build::{compact, entries, texts};
 use query::object;
 
-use super::parts::{OWN_TAG, json, member, reference};
-use super::problems;
+use super::{OWN_TAG, json, member, problems, reference};
 
 const DESCRIPTIONS: &str = include_str!("endpoints.json");
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -60,7 +59,6 @@ pub(super) fn oauth_paths(claims: &mut UniqueNames) -> Vec<(String, Json)> {
     paths
 }
 
-/// The endpoints below a path, with a prefix before their operation ids.
 fn mounted(endpoints: &[(String, Json)], tag: &str, (base, prefix): (&str, &str), claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut paths: Vec<(String, Json)> = Vec::new();
     for (endpoint, described) in endpoints {

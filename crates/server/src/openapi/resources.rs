@@ -11,32 +11,34 @@ use query::object;
 use crate::query_service::explain;
 use crate::query_service::operation::ReadOperation;
 
-use super::parts::{ALWAYS, json, member, reference, success, token_optional, token_required};
-use super::problems;
+use super::{ALWAYS, json, member, problems, reference, success, token_optional, token_required};
 
 pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined], claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut paths = Vec::new();
     for (resource, defined) in catalog.resources().iter().zip(defined) {
         let base = resource.path();
-        for verb in ReadOperation::ALL.into_iter().filter(|verb| *verb != ReadOperation::FindById || is_findable(resource)) {
-            let id = claims.claim(&operation_id(verb, resource));
-            paths.push((format!("{base}/{}", verb.path_end()), object! { "post" => describe(verb, resource, strategy, defined, id) }));
+        for operation in ReadOperation::ALL.into_iter().filter(|operation| *operation != ReadOperation::FindById || is_findable(resource)) {
+            let id = claims.claim(&operation_id(operation, resource));
+            paths.push((
+                format!("{base}/{}", operation.path_end()),
+                object! { "post" => describe(operation, resource, strategy, defined, id) },
+            ));
         }
     }
     paths
 }
 
-fn operation_id(verb: ReadOperation, resource: &Resource) -> String {
+fn operation_id(operation: ReadOperation, resource: &Resource) -> String {
     let (context, name, plural) = (&resource.context, upper_first(&resource.name), upper_first(&resource.plural));
-    match verb {
+    match operation {
         ReadOperation::Find => format!("{context}Find{name}"),
         ReadOperation::FindById => format!("{context}Find{name}ById"),
         other => format!("{context}{}{plural}", upper_first(other.name())),
     }
 }
 
-fn summary(verb: ReadOperation) -> &'static str {
-    match verb {
+fn summary(operation: ReadOperation) -> &'static str {
+    match operation {
         ReadOperation::Paginate => "A page of rows, with the total",
         ReadOperation::List => "All rows that match",
         ReadOperation::Get => "All rows that match; the same as list",
@@ -46,9 +48,9 @@ fn summary(verb: ReadOperation) -> &'static str {
     }
 }
 
-fn describe(verb: ReadOperation, resource: &Resource, strategy: Strategy, defined: &Defined, id: String) -> Json {
+fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, defined: &Defined, id: String) -> Json {
     let mut permissions: Vec<&str> = resource.permission.as_deref().into_iter().collect();
-    if verb == ReadOperation::Explain {
+    if operation == ReadOperation::Explain {
         permissions.push(explain::PERMISSION);
     }
     let description = match &permissions[..] {
@@ -58,7 +60,7 @@ fn describe(verb: ReadOperation, resource: &Resource, strategy: Strategy, define
     let mut entries = vec![
         member("operationId", Json::from(id)),
         member("tags", texts([&resource.context])),
-        member("summary", Json::from(summary(verb))),
+        member("summary", Json::from(summary(operation))),
         member("description", Json::from(description)),
     ];
     if !permissions.is_empty() {
@@ -67,12 +69,12 @@ fn describe(verb: ReadOperation, resource: &Resource, strategy: Strategy, define
     if strategy != Strategy::None {
         entries.push(member("security", if permissions.is_empty() { token_optional() } else { token_required() }));
     }
-    if let Some(parameter) = parameter(verb, resource) {
+    if let Some(parameter) = parameter(operation, resource) {
         entries.push(member("parameters", Json::Array(vec![parameter])));
     }
     let body = object! { "application/json" => object! { "schema" => reference(&defined.request) } };
     entries.push(member("requestBody", object! { "required" => false, "content" => body }));
-    let mut responses = vec![member("200", answer(verb, &defined.row))];
+    let mut responses = vec![member("200", answer(operation, &defined.row))];
     let mut statuses = ALWAYS.to_vec();
     if !permissions.is_empty() {
         statuses.push(403);
@@ -80,7 +82,7 @@ fn describe(verb: ReadOperation, resource: &Resource, strategy: Strategy, define
     if strategy != Strategy::None {
         statuses.push(401);
     }
-    if matches!(verb, ReadOperation::Find | ReadOperation::FindById) {
+    if matches!(operation, ReadOperation::Find | ReadOperation::FindById) {
         statuses.push(404);
     }
     statuses.sort_unstable();
@@ -89,10 +91,10 @@ fn describe(verb: ReadOperation, resource: &Resource, strategy: Strategy, define
     Json::Object(entries)
 }
 
-fn parameter(verb: ReadOperation, resource: &Resource) -> Option<Json> {
+fn parameter(operation: ReadOperation, resource: &Resource) -> Option<Json> {
     let names: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
     let schema = object! { "type" => "string" };
-    match verb {
+    match operation {
         ReadOperation::FindById => Some(object! {
             "name" => "id",
             "in" => "path",
@@ -110,11 +112,11 @@ fn parameter(verb: ReadOperation, resource: &Resource) -> Option<Json> {
     }
 }
 
-fn answer(verb: ReadOperation, row: &str) -> Json {
+fn answer(operation: ReadOperation, row: &str) -> Json {
     // An aggregation answers groups.
     let row = object! { "anyOf" => [reference(row), reference("Group")] };
     let rows = object! { "type" => "array", "items" => row.clone() };
-    let content = match verb {
+    let content = match operation {
         ReadOperation::Paginate => json(object! {
             "type" => "object",
             "properties" => object! {
@@ -131,5 +133,5 @@ fn answer(verb: ReadOperation, row: &str) -> Json {
         ReadOperation::Find | ReadOperation::FindById => json(row),
         ReadOperation::Explain => json(object! { "type" => "object" }),
     };
-    success(summary(verb), content)
+    success(summary(operation), content)
 }

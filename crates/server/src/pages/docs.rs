@@ -26,7 +26,6 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const IMAGE: &str = "image/svg+xml";
 
-/// A path, a media type and a text.
 type Asset = (&'static str, &'static str, &'static str);
 
 macro_rules! scripts {

@@ -109,7 +109,6 @@ struct RefusalText {
     lead: &'static str,
     /// Whether the same request may work in a moment.
     can_retry: bool,
-    /// What the operator must change.
     remedy: Option<&'static str>,
 }
 

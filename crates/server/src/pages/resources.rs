@@ -63,7 +63,7 @@ pub(super) fn visible<'c>(catalog: &'c Catalog, viewer: &Viewer) -> VisibleResou
     let entered = (0..catalog.resources().len()).filter_map(|id| policy::authorize_read(catalog, id, viewer).ok());
     VisibleResources {
         explain: viewer.has_permission(explain::PERMISSION),
-        resources: entered.map(|entrance| describe(catalog, entrance.resource(), viewer)).collect(),
+        resources: entered.map(|access| describe(catalog, access.resource(), viewer)).collect(),
     }
 }
 
@@ -83,13 +83,13 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
 
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<DescribedOperation> {
     let base = resource.path();
-    let answers = |verb: &ReadOperation| match verb {
+    let answers = |operation: &ReadOperation| match operation {
         ReadOperation::FindById => viewer.sees_key(resource),
         ReadOperation::Explain => viewer.has_permission(explain::PERMISSION),
         _ => true,
     };
     let named = ReadOperation::ALL.into_iter().filter(answers);
-    named.map(|verb| DescribedOperation { name: verb.name(), address: format!("{base}/{}", verb.path_end()) }).collect()
+    named.map(|operation| DescribedOperation { name: operation.name(), address: format!("{base}/{}", operation.path_end()) }).collect()
 }
 
 fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {

@@ -17,7 +17,6 @@ pub enum Refusal {
     Operation,
     Input,
     Answer,
-    /// The total does not fit GraphQL's `Int`.
     Total,
 }
 
@@ -47,7 +46,6 @@ impl Refusal {
 }
 
 impl Problem {
-    /// Sets the status and the headers of a refused GraphQL request.
     pub(crate) fn apply_to_graphql(&self, media_type: MediaType, response: &mut Response) {
         let (status, ..) = self.head();
         let of_the_document = matches!(

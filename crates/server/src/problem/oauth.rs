@@ -29,7 +29,6 @@ pub(crate) enum OauthError {
     TooLarge,
     #[error("the body did not arrive whole and in time")]
     BodyIncomplete,
-    /// Holds our own origin.
     #[error("the request was made by a page of another origin")]
     CrossOrigin(String),
     /// Holds the seconds to wait.
@@ -38,7 +37,6 @@ pub(crate) enum OauthError {
     /// Holds the seconds to wait.
     #[error("too many logins from this client address; try again later")]
     TooManyLogins(i64),
-    /// Too many passwords are being hashed.
     #[error("too many sign-ins at once; try again shortly")]
     Busy,
     #[error("too many streams of changes are open; close one, or try again later")]
@@ -86,60 +84,30 @@ impl From<Problem> for OauthError {
 }
 
 impl OauthError {
-    /// The `error` of RFC 6749.
     pub(crate) fn code(&self) -> &'static str {
-        let code = match self {
-            OauthError::Rule(error) => error.code(),
-            OauthError::HubRefuses => ErrorCode::InvalidClient,
-            OauthError::HubResponseInvalid | OauthError::Internal(_) => ErrorCode::ServerError,
-            OauthError::Store(error) if !is_outage(error) => ErrorCode::ServerError,
-            OauthError::Method(_)
-            | OauthError::MediaType
-            | OauthError::NotJson
-            | OauthError::TooLarge
-            | OauthError::BodyIncomplete
-            | OauthError::CrossOrigin(_) => ErrorCode::InvalidRequest,
-            OauthError::Throttled(_)
-            | OauthError::TooManyLogins(_)
-            | OauthError::Busy
-            | OauthError::Streams
-            | OauthError::HubUnavailable
-            | OauthError::ReplicaState(_)
-            | OauthError::Store(_) => ErrorCode::TemporarilyUnavailable,
-        };
-        code.as_str()
+        self.head().0.as_str()
     }
 
     pub(crate) fn status(&self) -> StatusCode {
+        self.head().1
+    }
+
+    fn head(&self) -> (ErrorCode, StatusCode) {
         match self {
-            OauthError::Rule(error) => match error.code() {
-                ErrorCode::InvalidClient | ErrorCode::InvalidToken => StatusCode::UNAUTHORIZED,
-                ErrorCode::AccessDenied => StatusCode::FORBIDDEN,
-                ErrorCode::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
-                ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-                ErrorCode::InvalidRequest
-                | ErrorCode::InvalidGrant
-                | ErrorCode::UnauthorizedClient
-                | ErrorCode::UnsupportedGrantType
-                | ErrorCode::UnsupportedResponseType
-                | ErrorCode::RequestNotSupported
-                | ErrorCode::RequestUriNotSupported
-                | ErrorCode::InvalidScope
-                | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
-            },
-            OauthError::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
-            OauthError::MediaType | OauthError::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            OauthError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            OauthError::BodyIncomplete => StatusCode::BAD_REQUEST,
-            OauthError::CrossOrigin(_) => StatusCode::FORBIDDEN,
-            OauthError::Throttled(_) | OauthError::TooManyLogins(_) => StatusCode::TOO_MANY_REQUESTS,
-            OauthError::HubResponseInvalid => StatusCode::BAD_GATEWAY,
-            OauthError::HubRefuses => StatusCode::UNAUTHORIZED,
-            OauthError::HubUnavailable | OauthError::ReplicaState(_) | OauthError::Busy | OauthError::Streams => {
-                StatusCode::SERVICE_UNAVAILABLE
+            OauthError::Rule(error) => (error.code(), rule_status(error.code())),
+            OauthError::Method(_) => (ErrorCode::InvalidRequest, StatusCode::METHOD_NOT_ALLOWED),
+            OauthError::MediaType | OauthError::NotJson => (ErrorCode::InvalidRequest, StatusCode::UNSUPPORTED_MEDIA_TYPE),
+            OauthError::TooLarge => (ErrorCode::InvalidRequest, StatusCode::PAYLOAD_TOO_LARGE),
+            OauthError::BodyIncomplete => (ErrorCode::InvalidRequest, StatusCode::BAD_REQUEST),
+            OauthError::CrossOrigin(_) => (ErrorCode::InvalidRequest, StatusCode::FORBIDDEN),
+            OauthError::Throttled(_) | OauthError::TooManyLogins(_) => (ErrorCode::TemporarilyUnavailable, StatusCode::TOO_MANY_REQUESTS),
+            OauthError::HubResponseInvalid => (ErrorCode::ServerError, StatusCode::BAD_GATEWAY),
+            OauthError::HubRefuses => (ErrorCode::InvalidClient, StatusCode::UNAUTHORIZED),
+            OauthError::Store(error) if !is_outage(error) => (ErrorCode::ServerError, StatusCode::INTERNAL_SERVER_ERROR),
+            OauthError::Internal(_) => (ErrorCode::ServerError, StatusCode::INTERNAL_SERVER_ERROR),
+            OauthError::HubUnavailable | OauthError::ReplicaState(_) | OauthError::Busy | OauthError::Streams | OauthError::Store(_) => {
+                (ErrorCode::TemporarilyUnavailable, StatusCode::SERVICE_UNAVAILABLE)
             }
-            OauthError::Store(error) if is_outage(error) => StatusCode::SERVICE_UNAVAILABLE,
-            OauthError::Store(_) | OauthError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
@@ -188,6 +156,24 @@ impl OauthError {
 impl IntoResponse for OauthError {
     fn into_response(self) -> Response<Body> {
         self.response()
+    }
+}
+
+fn rule_status(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::InvalidClient | ErrorCode::InvalidToken => StatusCode::UNAUTHORIZED,
+        ErrorCode::AccessDenied => StatusCode::FORBIDDEN,
+        ErrorCode::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::InvalidRequest
+        | ErrorCode::InvalidGrant
+        | ErrorCode::UnauthorizedClient
+        | ErrorCode::UnsupportedGrantType
+        | ErrorCode::UnsupportedResponseType
+        | ErrorCode::RequestNotSupported
+        | ErrorCode::RequestUriNotSupported
+        | ErrorCode::InvalidScope
+        | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
     }
 }
 

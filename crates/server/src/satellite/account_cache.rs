@@ -1,7 +1,7 @@
 //! The cache of accounts, by the SHA-256 of a verified token. Entries are renewed every two minutes and dropped when the hub reports a change.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use identity::freshness::{self, ACCOUNT_SECONDS, Freshness};
 use identity::timestamp::Timestamp;
@@ -10,8 +10,8 @@ use lru::LruCache;
 use store::replica_state::Invalidation;
 use uuid::Uuid;
 
-use crate::clock;
-use crate::random;
+use crate::mutex::lock;
+use crate::{clock, random};
 
 use super::hub_account::HubAccount;
 
@@ -122,7 +122,7 @@ impl AccountCache {
     }
 
     fn shard(&self, digest: &TokenDigest) -> MutexGuard<'_, Shard> {
-        self.shards[usize::from(digest[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shards[usize::from(digest[0]) % SHARDS])
     }
 
     pub(super) fn find(&self, digest: &TokenDigest, now: Timestamp) -> Found {
@@ -137,7 +137,7 @@ impl AccountCache {
     /// dropped since the fetch began.
     pub(super) fn keep(&self, digest: TokenDigest, claims: &BearerClaims, account: Option<Arc<HubAccount>>, begun: u64) -> bool {
         // Held until the entry is in, so that no drop comes between.
-        let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drops = lock(&self.drops);
         let of_family = match claims.family {
             Some(family) => drops.of.get(&family).copied(),
             None => Some(drops.of_a_family),
@@ -167,7 +167,7 @@ impl AccountCache {
     /// nothing is known to have ended, so a stale account is still used if the hub does not answer.
     pub(super) fn invalidate(&self, invalidation: Invalidation) {
         let now = clock::now();
-        let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drops = lock(&self.drops);
         let time = self.time.fetch_add(1, Ordering::AcqRel) + 1;
         match invalidation {
             Invalidation::Account(id) => _ = drops.of.put(id, time),
@@ -183,7 +183,7 @@ impl AccountCache {
             drops.of_all = drops.of_all.max(oldest);
         }
         for shard in &self.shards {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shard = lock(shard);
             match invalidation {
                 Invalidation::Account(id) => shard.remove_all(|entry| entry.account_id == id),
                 Invalidation::Family(id) => shard.remove_all(|entry| entry.family.is_none_or(|family| family == id)),

@@ -45,8 +45,8 @@ pub(super) async fn fetch(hub_client: &HubClient, token: &str, subject: Uuid) ->
             }
             lookup
         }
-        Err(trouble) => {
-            tracing::warn!(%trouble, "could not fetch an account from the hub");
+        Err(error) => {
+            tracing::warn!(%error, "could not fetch an account from the hub");
             Lookup::Unavailable
         }
     }

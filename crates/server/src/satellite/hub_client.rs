@@ -79,7 +79,6 @@ impl<'a> HubRequest<'a> {
 
 type Wire = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// The HTTP client for the hub. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct HubClient(Arc<Inner>);
 
@@ -118,14 +117,14 @@ impl HubClient {
         })))
     }
 
-    pub(super) async fn send(&self, lane: Lane, ask: HubRequest<'_>) -> Result<HubResponse, HubError> {
+    pub(super) async fn send(&self, lane: Lane, hub_request: HubRequest<'_>) -> Result<HubResponse, HubError> {
         let (turns, wire) = match lane {
             Lane::Keys => (&self.0.keys, &self.0.kept),
             Lane::Reads => (&self.0.reads, &self.0.kept),
             Lane::Grants => (&self.0.grants, &self.0.fresh),
         };
-        let max_bytes = ask.max_bytes;
-        let request = self.request(ask).ok_or(HubError::Request)?;
+        let max_bytes = hub_request.max_bytes;
+        let request = self.request(hub_request).ok_or(HubError::Request)?;
         let answered = async {
             let _turn = turns.acquire().await.map_err(|_| HubError::Slow)?;
             let response = match (lane, wire.request(request.clone()).await) {
@@ -163,14 +162,14 @@ impl HubClient {
         answered.and_then(|answered| answered.map_err(|error| HubError::Unreachable(reason(&error))))
     }
 
-    fn request(&self, ask: HubRequest<'_>) -> Option<Request<Full<Bytes>>> {
-        let method = if ask.body.is_some() { Method::POST } else { Method::GET };
-        let mut request = Request::builder().method(method).uri(format!("{}{}", self.0.base, ask.path));
+    fn request(&self, hub_request: HubRequest<'_>) -> Option<Request<Full<Bytes>>> {
+        let method = if hub_request.body.is_some() { Method::POST } else { Method::GET };
+        let mut request = Request::builder().method(method).uri(format!("{}{}", self.0.base, hub_request.path));
         request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
-        if let Some(authorization) = ask.authorization {
+        if let Some(authorization) = hub_request.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        let body = match ask.body {
+        let body = match hub_request.body {
             None => Full::default(),
             Some((kind, text)) => {
                 request = request.header(CONTENT_TYPE, HeaderValue::from_static(kind));

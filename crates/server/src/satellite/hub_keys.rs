@@ -9,8 +9,7 @@ use identity::keys::{KeyId, KeySet};
 use identity::timestamp::Timestamp;
 use tokio::sync::Mutex;
 
-use crate::clock;
-use crate::random;
+use crate::{clock, random};
 
 use super::hub_client::{HubClient, HubRequest, Lane};
 
@@ -42,7 +41,6 @@ struct Known {
     failed_requests: u64,
     /// Why a key of that set is not used.
     unusable: Option<String>,
-    /// The failed fetches since then.
     failures: u32,
     /// When an unknown key last caused a fetch.
     sought_at: Option<Timestamp>,
@@ -125,10 +123,10 @@ impl HubKeys {
 
     /// Fetches the set once. An invalid set changes nothing: the last valid one stays in use.
     async fn fetch(&self) {
-        let ask = HubRequest { path: PATH, body: None, authorization: None, max_bytes: MAX_KEY_SET_BYTES };
+        let request = HubRequest { path: PATH, body: None, authorization: None, max_bytes: MAX_KEY_SET_BYTES };
         let failed_requests = self.0.hub_client.failed_requests();
-        let fetched = match self.0.hub_client.send(Lane::Keys, ask).await {
-            Err(trouble) => Err(trouble.to_string()),
+        let fetched = match self.0.hub_client.send(Lane::Keys, request).await {
+            Err(error) => Err(error.to_string()),
             Ok(answer) if answer.status != 200 => Err(format!("it answered {}", answer.status)),
             Ok(answer) => KeySet::read(&answer.body).map_err(|fault| format!("its key set {fault}")),
         };

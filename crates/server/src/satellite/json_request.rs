@@ -50,11 +50,11 @@ pub(super) async fn posted<const KEYS: usize>(
 
 /// Pages that may post here: our own, those at the origin of the redirect URI, and those of CORS_ORIGINS.
 fn refuse_cross_origin(satellite: &Satellite, context: &RequestContext) -> Result<(), OauthError> {
-    let welcome = |origin: &str| {
-        let listed = satellite.0.origins.iter().any(|listed| listed == origin);
-        listed || satellite.0.settings.redirect.origin() == origin
+    let is_allowed = |origin: &str| {
+        let is_listed = satellite.0.origins.iter().any(|listed| listed == origin);
+        is_listed || satellite.0.settings.redirect.origin() == origin
     };
-    if context.origin().is_some_and(welcome) {
+    if context.origin().is_some_and(is_allowed) {
         return Ok(());
     }
     context.refuse_cross_origin(&satellite.0.app_url)

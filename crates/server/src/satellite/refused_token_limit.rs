@@ -1,12 +1,13 @@
 //! Limits the refused refresh tokens of one client address, since anybody can post tokens and each post costs the hub a request.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use store::replica_state::{ReplicaState, StateKey};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::mutex::lock;
 use crate::problem::oauth::OauthError;
 
 use super::hub_client::HUB_TIMEOUT;
@@ -41,7 +42,7 @@ impl RefusedTokenLimit {
     /// Waits for a turn of this client address; refuses it if too many of its tokens were refused.
     pub(super) async fn turn(&self, address: &str) -> Result<Turn<'_>, OauthError> {
         let client = identity::bearer::digest(address);
-        let turns = self.in_flight().entry(client).or_insert_with(|| Arc::new(Semaphore::new(MAX_AT_ONCE))).clone();
+        let turns = lock(&self.in_flight).entry(client).or_insert_with(|| Arc::new(Semaphore::new(MAX_AT_ONCE))).clone();
         let mut turn = Turn { limit: self, client, permit: None };
         turn.permit = timeout(HUB_TIMEOUT, turns.acquire_owned()).await.map_err(|_| OauthError::Busy)?.ok();
         let refused = match self.shared.counted(KIND, &client).await {
@@ -49,10 +50,6 @@ impl RefusedTokenLimit {
             Err(_) => self.own.counted(KIND, &client).await?,
         };
         if refused >= MAX_REFUSED { Err(OauthError::Throttled(WINDOW_SECONDS as i64)) } else { Ok(turn) }
-    }
-
-    fn in_flight(&self) -> MutexGuard<'_, HashMap<StateKey, Arc<Semaphore>>> {
-        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -67,7 +64,7 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut in_flight = self.limit.in_flight();
+        let mut in_flight = lock(&self.limit.in_flight);
         drop(self.permit.take());
         // Waiting and running requests hold the semaphore too.
         if in_flight.get(&self.client).is_some_and(|turns| Arc::strong_count(turns) == 1) {
@@ -86,11 +83,11 @@ mod tests {
         let limit = RefusedTokenLimit::new(ReplicaState::memory());
         let (one, two) = (limit.turn("192.0.2.1").await.expect("a turn"), limit.turn("192.0.2.1").await.expect("a turn"));
         let other = limit.turn("192.0.2.2").await.expect("a turn");
-        assert_eq!(limit.in_flight().len(), 2);
+        assert_eq!(lock(&limit.in_flight).len(), 2);
         drop((one, other));
-        assert_eq!(limit.in_flight().len(), 1);
+        assert_eq!(lock(&limit.in_flight).len(), 1);
         drop(two);
-        assert!(limit.in_flight().is_empty());
+        assert!(lock(&limit.in_flight).is_empty());
     }
 
     #[tokio::test]

@@ -12,7 +12,6 @@ use crate::clock;
 use super::Satellite;
 
 const KIND: &str = "traded";
-/// How long a refresh waits for the replica state.
 const STORE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The account of a token, and its family if it has an id.
@@ -33,7 +32,6 @@ pub(super) async fn remember(satellite: &Satellite, token: &str, tokens: &Map<St
     }
 }
 
-/// The account of a refresh token that was rotated here or at a replica.
 pub(super) async fn account_of(satellite: &Satellite, token: &str) -> Option<Bearer> {
     let taken = satellite.0.shared.take(KIND, &identity::bearer::digest(token)).await;
     taken.ok().flatten().as_deref().and_then(read)

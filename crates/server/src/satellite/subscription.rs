@@ -12,9 +12,8 @@ use identity::token::{Expectation, ExpiryClock, Unverified};
 use store::replica_state::Invalidation;
 use tokio::time::Instant;
 
-use crate::clock;
 use crate::config::SatelliteSettings;
-use crate::random;
+use crate::{clock, random};
 
 use super::event_stream::{EventParser, StreamEvent};
 use super::{Satellite, token_exchange};
@@ -96,7 +95,7 @@ impl Subscription {
         };
         let client = token_exchange::credentials(settings).map_err(|_| "the client secret cannot be sent in a header".to_owned())?;
         let opened = self.satellite.0.hub_client.stream(&path, client, self.last).await;
-        let response = opened.map_err(|trouble| trouble.to_string())?;
+        let response = opened.map_err(|error| error.to_string())?;
         match response.status().as_u16() {
             200 => Ok(response.into_body()),
             401 => Err("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET".to_owned()),

@@ -27,7 +27,6 @@ pub(super) fn is_plausible(text: &str) -> bool {
     text.len() <= MAX_TOKEN_BYTES
 }
 
-/// Requests tokens. Returns the answer for the app.
 pub(super) async fn tokens(satellite: &Satellite, pairs: &[(&str, &str)]) -> Result<Map<String, Value>, OauthError> {
     if !pairs.iter().all(|(_, text)| is_plausible(text)) {
         return Err(GRANT.into());
@@ -70,8 +69,8 @@ pub(super) fn credentials(settings: &SatelliteSettings) -> Result<HeaderValue, O
 /// Posts a form as the client. A refusal of the hub becomes a refusal of the satellite.
 async fn send(satellite: &Satellite, path: &str, pairs: &[(&str, &str)]) -> Result<HubResponse, OauthError> {
     let client = credentials(&satellite.0.settings)?;
-    let answer = satellite.0.hub_client.send(Lane::Grants, HubRequest::form(path, pairs, client)).await.map_err(|trouble| {
-        tracing::warn!(%trouble, path, "could not reach the hub");
+    let answer = satellite.0.hub_client.send(Lane::Grants, HubRequest::form(path, pairs, client)).await.map_err(|error| {
+        tracing::warn!(%error, path, "could not reach the hub");
         OauthError::HubUnavailable
     })?;
     match answer.status {

@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use identity::client::{ClientId, Redirect};
-use peristyle::config::{Binding, ClientPassword, SatelliteSettings};
+use peristyle::config::{Binding, SatelliteSettings, Secret};
 use serde_json::{Value, json};
 
 use crate::support::proxy::Proxy;
@@ -48,7 +48,7 @@ pub fn settings(hub: SocketAddr, secret: &str) -> SatelliteSettings {
         hub_url: ISSUER.to_owned(),
         hub_internal_url: format!("http://{hub}"),
         client: ClientId::parse(CLIENT).unwrap(),
-        secret: ClientPassword::new(secret),
+        secret: Secret::new(secret),
         redirect: Redirect::register(REDIRECT).unwrap(),
         audiences: Vec::new(),
         binding: Binding::On,

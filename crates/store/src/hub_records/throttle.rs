@@ -35,7 +35,7 @@ impl ThrottleKeys {
     pub fn sign_in(name: &str, address: &str, known: Option<&LoginCandidate>) -> Self {
         let origin = |known: &LoginCandidate| Origin { account: known.account.id, address: address.to_owned(), last_here: known.last_here };
         let counters = [Counter::Pair(name, address), Counter::Account(name), Counter::Address(address)];
-        ThrottleKeys { counters: counters.map(|counter| counter.key()), origin: known.map(origin) }
+        ThrottleKeys { counters: counters.map(Counter::key), origin: known.map(origin) }
     }
 
     /// For a client that shows its secret from a client address.

@@ -120,7 +120,7 @@ pub(super) fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, 
 pub(super) fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<&Keys>) -> Result<(), Error> {
     for (index, param) in sql.params().iter().enumerate() {
         match (&param.source, keys) {
-            (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &SqliteParam(value))?,
+            (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, SqliteParam(value))?,
             (Source::KeysAsJson, Some(keys)) => statement.raw_bind_parameter(index + 1, keys_as_json(keys))?,
             _ => return Err(Error::Unexpected("a level's keys are missing".to_owned())),
         }

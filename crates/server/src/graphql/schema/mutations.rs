@@ -5,38 +5,10 @@ use std::fmt::Write;
 
 use query::catalog::Catalog;
 
-use crate::admin_operations::describe::{is_hub, offered};
+use crate::admin_operations::describe::{ANSWER_SHAPES, AnswerShape, is_hub, offered};
 use crate::admin_operations::{FieldKind, Operation, OperationTarget, StringFormat};
 
 use super::fields::{describe, object_fields};
-
-const ANSWERS: &str = r#"
-"A deleted record."
-type Deleted {
-  "Its key."
-  id: ID!
-}
-
-"The number of sessions and grants that were ended."
-type Ended {
-  "The id of the request."
-  id: ID!
-  "The sessions of browsers."
-  sessions: Int!
-  "The grants to clients."
-  grants: Int!
-}
-
-"A one-time link that sets the password of an account."
-type IamAccountLink {
-  "The account."
-  id: ID!
-  "The URL to send to the account's owner; it is not shown again."
-  link: String!
-  "The lifetime of the link in seconds."
-  expiresIn: Int!
-}
-"#;
 
 #[derive(Debug, Default)]
 pub(super) struct Mutations {
@@ -51,7 +23,8 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
     if !is_hub(catalog) {
         return mutations;
     }
-    mutations.types = ["Deleted", "Ended", "IamAccountLink", "OAuthClientSecret", "Mutation"].map(str::to_owned).to_vec();
+    mutations.types =
+        ["OAuthClientSecret", "Mutation"].into_iter().chain(ANSWER_SHAPES.map(|(name, ..)| name)).map(str::to_owned).collect();
     let mut roots = String::from(
         "\n\"Changes to the hub's records. Each needs its permission and a token of a client with the flag `administers`, and is one transaction.\"\ntype Mutation {\n",
     );
@@ -72,7 +45,11 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
         mutations.by_name.insert(operation.name(), operation);
     }
     roots.push_str("}\n");
-    mutations.sdl = roots + &inputs + ANSWERS + &client_secret(catalog);
+    mutations.sdl = roots + &inputs;
+    for shape in &ANSWER_SHAPES {
+        answer(&mut mutations.sdl, shape);
+    }
+    mutations.sdl += &client_secret(catalog);
     mutations
 }
 
@@ -98,6 +75,22 @@ fn field_type(kind: FieldKind) -> &'static str {
         FieldKind::Seconds(_) => "Int",
         FieldKind::Object => "JSON",
     }
+}
+
+fn answer(sdl: &mut String, (name, description, members): &AnswerShape) {
+    sdl.push('\n');
+    describe(sdl, "", &format!("{description}."));
+    _ = writeln!(sdl, "type {name} {{");
+    for (member, json_type, about) in *members {
+        describe(sdl, "  ", &format!("{about}."));
+        let kind = match (*member, *json_type) {
+            ("id", _) => "ID",
+            (_, "integer") => "Int",
+            _ => "String",
+        };
+        _ = writeln!(sdl, "  {member}: {kind}!");
+    }
+    sdl.push_str("}\n");
 }
 
 /// A client with its secret: one object, as over REST.

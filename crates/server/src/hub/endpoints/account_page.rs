@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::clock;
 use crate::hub::credentials::{self, Renewal, Right};
 use crate::hub::form_request::{self, RequestContext};
-use crate::hub::pages::{self, AccountPage, Notice, PasswordInput, PasswordRefusal, SessionRow};
+use crate::hub::pages::{self, AccountPage, Notice, PasswordInput, PasswordRefusal, SessionRow, notice};
 use crate::hub::session_cookie::Cookies;
 use crate::hub::{Hub, name_of, session_cookie, user_agent};
 use crate::problem::oauth::OauthError;
@@ -74,28 +74,28 @@ async fn act(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(hub, request).await?;
     hub.refuse_cross_origin(&context).await?;
     let Some((live, account)) = session_cookie::live(hub, &context).await? else {
-        return Ok(redirect(Redirection::SeeOther, &Notice::Over.at("/sign-in"))?);
+        return Ok(redirect(Redirection::SeeOther, &notice::OVER.at("/sign-in"))?);
     };
     // Another tab may have signed in to another account, which did not ask for this.
     if body.get("account").is_some_and(|named| named != account.id.to_string()) {
-        return Ok(redirect(Redirection::SeeOther, &Notice::AnotherAccount.at("/"))?);
+        return Ok(redirect(Redirection::SeeOther, &notice::ANOTHER_ACCOUNT.at("/"))?);
     }
     match body.get("action") {
         Some("end") => end_one(hub, &context, &account, live, body.get("session")).await,
         Some("everywhere") => {
-            revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.occasion()).await?;
-            signed_out(hub, &context, &Notice::SignedOutEverywhere.at("/sign-in"))
+            revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.audit_context()).await?;
+            signed_out(hub, &context, &notice::SIGNED_OUT_EVERYWHERE.at("/sign-in"))
         }
         Some("password") => match change_password(hub, &context, &account, live, &body).await {
-            Ok(()) => Ok(redirect(Redirection::SeeOther, &Notice::PasswordChanged.at("/"))?),
+            Ok(()) => Ok(redirect(Redirection::SeeOther, &notice::PASSWORD_CHANGED.at("/"))?),
             Err(refused) => show(hub, &context, Some(&refused)).await,
         },
         _ => Err(UNKNOWN.into()),
     }
 }
 
-fn signed_out(hub: &Hub, context: &RequestContext, address: &str) -> Result<Response, OauthError> {
-    Ok(Cookies::cleared(hub, context)?.added_to(redirect(Redirection::SeeOther, address)?))
+fn signed_out(hub: &Hub, context: &RequestContext, url: &str) -> Result<Response, OauthError> {
+    Ok(Cookies::cleared(hub, context)?.added_to(redirect(Redirection::SeeOther, url)?))
 }
 
 async fn end_one(
@@ -107,12 +107,12 @@ async fn end_one(
 ) -> Result<Response, OauthError> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
     if sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
-        revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.occasion()).await?;
+        revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.audit_context()).await?;
     }
     if id == live.id() {
         return signed_out(hub, context, "/sign-in");
     }
-    Ok(redirect(Redirection::SeeOther, &Notice::SessionEnded.at("/"))?)
+    Ok(redirect(Redirection::SeeOther, &notice::SESSION_ENDED.at("/"))?)
 }
 
 /// Sets a new password, given the present one. It ends everything but this session.

@@ -13,13 +13,12 @@ use identity::secret_token::Code;
 use store::hub_records::apps::{self, Admission};
 use store::hub_records::{audit_log, clients, codes};
 
-use crate::clock;
 use crate::hub::form_request::{self, RequestContext};
 use crate::hub::pages;
 use crate::hub::{Hub, session_cookie};
 use crate::problem::oauth::OauthError;
-use crate::random;
 use crate::response::{Redirection, redirect};
+use crate::{clock, random};
 
 const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
 const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no ID token of this hub");
@@ -38,14 +37,14 @@ async fn answered(hub: &Hub, request: Request) -> Result<Response, OauthError> {
         }
         Method::POST => {
             let (context, pairs) = form_request::posted_pairs(hub, request).await?;
-            let of_address = form::pairs(context.query.as_deref().unwrap_or_default());
-            let all = pairs.and_then(|pairs| Ok(pairs.into_iter().chain(of_address?)));
+            let of_url = form::pairs(context.query.as_deref().unwrap_or_default());
+            let all = pairs.and_then(|pairs| Ok(pairs.into_iter().chain(of_url?)));
             let parameters = all.and_then(Parameters::read);
             // From a page of another site a browser sends the cookie only with a GET. Without it a signed-in person would have to sign in.
             let again = parameters.as_ref().ok().filter(|_| context.is_cross_site()).map(authorize::get_path);
             let asked = AuthorizationRequest::read(hub, parameters).await?;
             match again {
-                Some(address) if asked.checked.is_ok() => Ok(redirect(Redirection::SeeOther, &address)?),
+                Some(url) if asked.checked.is_ok() => Ok(redirect(Redirection::SeeOther, &url)?),
                 _ => Ok(redirect(Redirection::Found, &redirect_url(hub, &context, asked).await?)?),
             }
         }
@@ -62,10 +61,10 @@ async fn redirect_url(hub: &Hub, context: &RequestContext, asked: AuthorizationR
     let Some(client) = &found else { return Err(OauthError::Internal("checked a request without a client")) };
     let session = session_cookie::live(hub, context).await?.map(|(session, _)| session);
     match request.decide(session, hub.issuer(), clock::now()) {
-        AuthorizeDecision::SignIn(continuation) | AuthorizeDecision::AskAgain(continuation) => {
-            Ok(format!("/sign-in?continue={}", form::encode(continuation.as_str())))
+        AuthorizeDecision::SignIn(return_path) | AuthorizeDecision::AskAgain(return_path) => {
+            Ok(format!("/sign-in?continue={}", form::encode(return_path.as_str())))
         }
-        AuthorizeDecision::LoginRequired(address) => Ok(address),
+        AuthorizeDecision::LoginRequired(url) => Ok(url),
         AuthorizeDecision::Grant(granted) => issued(hub, context, *granted, client).await,
     }
 }
@@ -104,17 +103,17 @@ async fn refused(hub: &Hub, context: &RequestContext, client: Option<&Client>, e
         ErrorCode::InvalidClient => AuditEvent::ClientRefused { client },
         error => AuditEvent::GrantRefused { client, grant: None, error },
     };
-    hub.note_refusal(&event, context).await?;
+    hub.note_refusal(&event, context.audit_context()).await?;
     Ok(error.into())
 }
 
 async fn issued(hub: &Hub, context: &RequestContext, granted: Granted, client: &Client) -> Result<String, OauthError> {
     if apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
         let event = AuditEvent::GrantRefused { client: Some(granted.client().clone()), grant: None, error: ErrorCode::AccessDenied };
-        audit_log::append(hub.records(), &event, context.occasion()).await?;
+        audit_log::append(hub.records(), &event, context.audit_context()).await?;
         return Ok(granted.deny());
     }
-    let (row, address) = granted.issue(&Code::from_random(random::bytes()?), clock::now());
-    let kept = codes::insert(hub.records(), &row, context.occasion()).await?;
-    if kept { Ok(address) } else { Err(refused(hub, context, Some(client), ENDED).await?) }
+    let (row, url) = granted.issue(&Code::from_random(random::bytes()?), clock::now());
+    let kept = codes::insert(hub.records(), &row, context.audit_context()).await?;
+    if kept { Ok(url) } else { Err(refused(hub, context, Some(client), ENDED).await?) }
 }

@@ -72,13 +72,11 @@ struct Stream {
     hub: Hub,
     /// The client, and the others that it named.
     clients: Vec<ClientId>,
-    /// The number of the last change that was read.
     position: i64,
     pending: VecDeque<Bytes>,
     keepalive_at: Instant,
     newest: watch::Receiver<i64>,
     retired: watch::Receiver<bool>,
-    /// Whether the stream ends after the pending events.
     is_closing: bool,
     _place: StreamSlot,
 }

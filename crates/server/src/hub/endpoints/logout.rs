@@ -49,7 +49,7 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response, OauthError> {
         (Ok(()), _) => logout.execute(hub, &context, Redirection::SeeOther).await,
         // A page of the app: it may end the session of the hint, since the browser may not send the cookie. Other sessions stay.
         (Err(_), Some(session)) => {
-            revocation::revoke(hub.records(), &Revocation::Logout(session), None, context.occasion()).await?;
+            revocation::revoke(hub.records(), &Revocation::Logout(session), None, context.audit_context()).await?;
             logout.response(&context, Redirection::SeeOther)
         }
         (Err(error), None) => {
@@ -75,13 +75,13 @@ impl LogoutRequest {
         };
         let return_url = match parameters.get("post_logout_redirect_uri") {
             None => None,
-            Some(address) => {
+            Some(url) => {
                 let client = match client {
                     Some(id) => clients::by_id(hub.records(), &id).await?,
                     None => None,
                 };
-                client.filter(|client| client.is_active && client.redirect.shares_origin(address)).ok_or(ELSEWHERE)?;
-                Some(with_state(address, parameters.get("state")))
+                client.filter(|client| client.is_active && client.redirect.shares_origin(url)).ok_or(ELSEWHERE)?;
+                Some(with_state(url, parameters.get("state")))
             }
         };
         Ok(LogoutRequest { session: hint.and_then(|hint| hint.session), return_url })
@@ -89,27 +89,27 @@ impl LogoutRequest {
 
     async fn execute(self, hub: &Hub, context: &RequestContext, redirection: Redirection) -> Result<Response, OauthError> {
         for (session, _) in session_cookie::every_live(hub, context).await? {
-            revocation::revoke(hub.records(), &Revocation::Logout(session.id()), None, context.occasion()).await?;
+            revocation::revoke(hub.records(), &Revocation::Logout(session.id()), None, context.audit_context()).await?;
         }
         Ok(Cookies::cleared(hub, context)?.added_to(self.response(context, redirection)?))
     }
 
     fn response(self, context: &RequestContext, redirection: Redirection) -> Result<Response, OauthError> {
         match self.return_url {
-            Some(address) => Ok(redirect(redirection, &address)?),
+            Some(url) => Ok(redirect(redirection, &url)?),
             None if context.wants_page() => Ok(pages::signed_out()),
             None => Ok(no_content()),
         }
     }
 }
 
-fn with_state(address: &str, state: Option<&str>) -> String {
+fn with_state(url: &str, state: Option<&str>) -> String {
     match state {
-        None => address.to_owned(),
+        None => url.to_owned(),
         Some(state) => {
             // The fragment stays at the end.
-            let end = address.find('#').unwrap_or(address.len());
-            let (bare, fragment) = address.split_at(end);
+            let end = url.find('#').unwrap_or(url.len());
+            let (bare, fragment) = url.split_at(end);
             format!("{bare}{}{}{fragment}", if bare.contains('?') { "&" } else { "?" }, form::write([("state", state)]))
         }
     }

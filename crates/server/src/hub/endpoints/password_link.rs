@@ -15,7 +15,7 @@ use store::hub_records::{accounts, password_links};
 use crate::clock;
 use crate::hub::credentials::{self, Renewal, Right};
 use crate::hub::form_request::{self, RequestContext};
-use crate::hub::pages::{self, Notice};
+use crate::hub::pages::{self, notice};
 use crate::hub::{Hub, name_of};
 use crate::problem::oauth::OauthError;
 use crate::response::{Redirection, redirect};
@@ -68,7 +68,7 @@ async fn set_password(hub: &Hub, context: &RequestContext, body: &Parameters) ->
     if !credentials::renew(transaction, &renewal, context).await? {
         return Err(DEAD.into());
     }
-    Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in"))?)
+    Ok(redirect(Redirection::SeeOther, &notice::PASSWORD_SET.at("/sign-in"))?)
 }
 
 async fn open_link(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Account), OauthError> {

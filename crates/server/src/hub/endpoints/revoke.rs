@@ -4,8 +4,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use identity::error::{Error, ErrorCode};
 use identity::grant::Family;
-use identity::revocation::Revocation;
-use identity::revocation::{ClientRevocation, Reach, revoked_by};
+use identity::revocation::{ClientRevocation, Reach, Revocation, revoked_by};
 use identity::secret_token::RefreshToken;
 use identity::token::AccessClaims;
 use store::hub_records::{revocation, token_families};
@@ -23,13 +22,13 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     let client = presented.authenticate(&hub, &context).await?;
     let family = family_of(&hub, body.get("token").ok_or(MISSING)?).await?;
     let reach = if body.get("end_session") == Some("true") { Reach::Session } else { Reach::Family };
-    let (records, occasion) = (hub.records(), context.occasion());
+    let (records, audit_context) = (hub.records(), context.audit_context());
     match family.and_then(|family| revoked_by(client, &family, reach)) {
         Some(ClientRevocation::Family(family)) => {
-            revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?;
+            revocation::revoke(records, &Revocation::FamilyRevoked(family), None, audit_context).await.map(drop)?;
         }
         Some(ClientRevocation::SessionOf(family)) => {
-            revocation::revoke_session_of(records, family, occasion).await.map(drop)?;
+            revocation::revoke_session_of(records, family, audit_context).await.map(drop)?;
         }
         None => {}
     }
@@ -37,7 +36,6 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     Ok(json_no_store("{}"))
 }
 
-/// The family of a token of either kind.
 async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, OauthError> {
     if let Some(token) = RefreshToken::parse(text) {
         return Ok(token_families::of_refresh_token(hub.records(), &token.digest()).await?);

@@ -32,7 +32,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
         Ok(cookies) => Ok(cookies.added_to(no_content())),
         Err(error) => {
             let account = token.ok().map(|token| token.claims().account());
-            hub.note_refusal(&AuditEvent::SignInRefused { account, reason: SignInRefusal::Token }, &context).await?;
+            hub.note_refusal(&AuditEvent::SignInRefused { account, reason: SignInRefusal::Token }, context.audit_context()).await?;
             Err(error.into())
         }
     }

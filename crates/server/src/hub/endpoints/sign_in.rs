@@ -34,24 +34,24 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response
 
 async fn show(hub: &Hub, context: &RequestContext) -> Result<Response, OauthError> {
     let parameters = context.parameters()?;
-    let continuation = HubReturnPath::read(parameters.get("continue"));
-    let app = app_of(hub, &continuation).await?;
+    let return_path = HubReturnPath::read(parameters.get("continue"));
+    let app = app_of(hub, &return_path).await?;
     let notice = Notice::from_word(parameters.get("done"));
-    let name = authorize::login_hint(&continuation).unwrap_or_default();
-    Ok(pages::sign_in(&pages::SignInPage { return_path: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
+    let name = authorize::login_hint(&return_path).unwrap_or_default();
+    Ok(pages::sign_in(&pages::SignInPage { return_path: return_path.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
 }
 
 async fn submit(hub: &Hub, request: Request) -> Result<Response, OauthError> {
     let (context, body) = form_request::posted(hub, request).await?;
     hub.refuse_cross_origin(&context).await?;
-    let continuation = HubReturnPath::read(body.get("continue"));
+    let return_path = HubReturnPath::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
     match begin_session(hub, &context, name, body.get("password").unwrap_or_default()).await {
-        Ok(cookies) => Ok(cookies.added_to(redirect(Redirection::SeeOther, continuation.as_str())?)),
+        Ok(cookies) => Ok(cookies.added_to(redirect(Redirection::SeeOther, return_path.as_str())?)),
         // Keeps what was typed, also when the database is unavailable; then the name of the app is missing.
         Err(error) if matches!(error, OauthError::Rule(_) | OauthError::Throttled(_)) || error.is_temporary() => {
-            let app = app_of(hub, &continuation).await.unwrap_or_default();
-            let return_path = continuation.as_str();
+            let app = app_of(hub, &return_path).await.unwrap_or_default();
+            let return_path = return_path.as_str();
             Ok(pages::sign_in(&pages::SignInPage { return_path, app: app.as_deref(), name, notice: None, refusal: Some(&error) }))
         }
         Err(error) => Err(error),
@@ -61,7 +61,7 @@ async fn submit(hub: &Hub, request: Request) -> Result<Response, OauthError> {
 async fn begin_session(hub: &Hub, context: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // No account has such a name or password, so nothing is compared or counted.
-        hub.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context).await?;
+        hub.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context.audit_context()).await?;
         return Err(WRONG.into());
     };
     let checked = credentials::check(hub, name, password, context).await?;
@@ -74,8 +74,8 @@ async fn begin_session(hub: &Hub, context: &RequestContext, name: &str, password
     Err(WRONG.into())
 }
 
-async fn app_of(hub: &Hub, continuation: &HubReturnPath) -> Result<Option<String>, store::Error> {
-    let Some(query) = continuation.as_str().strip_prefix("/authorize?") else { return Ok(None) };
+async fn app_of(hub: &Hub, return_path: &HubReturnPath) -> Result<Option<String>, store::Error> {
+    let Some(query) = return_path.as_str().strip_prefix("/authorize?") else { return Ok(None) };
     let pairs = form::pairs(query).unwrap_or_default();
     let Some((_, id)) = pairs.iter().find(|(name, _)| name == "client_id") else { return Ok(None) };
     let client = clients::by_id(hub.records(), id).await?;

@@ -95,7 +95,7 @@ impl TokenRequest<'_> {
             let (row, account) = (found.map(|(row, _)| row), found.map(|(_, account)| account));
             match authorization_code::decide(presented, row, account, fresh()?, self.hub.terms()) {
                 CodeDecision::Redeem(redemption) => {
-                    match codes::redeem(records, &redemption, client.client(), self.context.occasion()).await? {
+                    match codes::redeem(records, &redemption, client.client(), self.context.audit_context()).await? {
                         Redeemed::Done => return Ok(redemption.start.issue),
                         Redeemed::Late => {}
                         Redeemed::Refused => return Err(self.refuse(client, Some(GrantType::AuthorizationCode), CLOSED).await?),
@@ -111,7 +111,6 @@ impl TokenRequest<'_> {
         Err(RACED)
     }
 
-    /// `refresh_token`: rotates a refresh token.
     async fn refresh(&self, token: &RefreshToken) -> Result<IssuedTokens, OauthError> {
         let records = self.hub.records();
         for _ in 0..MAX_TRIES {
@@ -127,14 +126,14 @@ impl TokenRequest<'_> {
             }
             match refresh_token::decide(presented, found, fresh, terms) {
                 RefreshDecision::Rotate(rotation) => {
-                    if let Rotated::Done = token_families::rotate(records, &rotation, self.context.occasion()).await? {
+                    if let Rotated::Done = token_families::rotate(records, &rotation, self.context.audit_context()).await? {
                         return Ok(rotation.issue);
                     }
                 }
                 RefreshDecision::Repeat(issue) => {
                     let (client, family) = (client.client().id.clone(), issue.family().id);
                     let event = AuditEvent::RefreshRepeated { account: issue.family().account, client, family };
-                    audit_log::append(records, &event, self.context.occasion()).await?;
+                    audit_log::append(records, &event, self.context.audit_context()).await?;
                     return Ok(*issue);
                 }
                 RefreshDecision::Reuse { family, error } => {
@@ -159,7 +158,7 @@ impl TokenRequest<'_> {
         let grant = Some(GrantType::Password);
         match password::decide(client, proven, scope.as_ref(), fresh()?, self.hub.terms()) {
             PasswordDecision::Grant(entry) => {
-                match token_families::begin(self.hub.records(), &entry, client.client(), self.context.occasion()).await? {
+                match token_families::begin(self.hub.records(), &entry, client.client(), self.context.audit_context()).await? {
                     FamilyStart::Done => Ok(entry.start.issue),
                     FamilyStart::Refused => Err(self.refuse(client, grant, CLOSED).await?),
                     // The password changed after it was compared.
@@ -177,14 +176,14 @@ impl TokenRequest<'_> {
 
     /// Revokes the family of a code or a refresh token that was used twice.
     async fn revoke(&self, family: Uuid, event: &AuditEvent, error: Error) -> Result<OauthError, OauthError> {
-        revocation::revoke(self.hub.records(), &Revocation::FamilyRevoked(family), Some(event), self.context.occasion()).await?;
+        revocation::revoke(self.hub.records(), &Revocation::FamilyRevoked(family), Some(event), self.context.audit_context()).await?;
         Ok(error.into())
     }
 
     async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<OauthError, OauthError> {
         // The client is authenticated, but its users send it codes and tokens, and at a satellite anybody can.
         let event = AuditEvent::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
-        self.hub.note_refusal(&event, self.context).await?;
+        self.hub.note_refusal(&event, self.context.audit_context()).await?;
         Ok(error.into())
     }
 }

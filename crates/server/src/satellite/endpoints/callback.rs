@@ -66,7 +66,6 @@ async fn taken(satellite: &Satellite, state: &str, context: &RequestContext, iss
     })
 }
 
-/// Warns the operator if the new token is not valid here.
 async fn warn_of_invalid_token(satellite: &Satellite, token: Option<&str>) {
     if let Some(token) = token
         && satellite.verify(token).await.is_err()

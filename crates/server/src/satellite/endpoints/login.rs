@@ -11,13 +11,12 @@ use identity::pkce::Verifier;
 use identity::secret_token::{LoginBinding, LoginState};
 use store::replica_state::Entry;
 
-use crate::clock;
 use crate::http::request_context::RequestContext;
 use crate::problem::oauth::OauthError;
-use crate::random;
 use crate::response::{Redirection, redirect};
 use crate::satellite::Satellite;
 use crate::satellite::hub_client::{HubRequest, Lane};
+use crate::{clock, random};
 
 pub(super) const KIND: &str = "login";
 /// The logins of one client address in a minute: enough for an office behind one address, too few for a flood.
@@ -70,7 +69,7 @@ async fn expect_hub(satellite: &Satellite) -> Result<(), OauthError> {
             return Ok(());
         }
         Ok(answer) => tracing::warn!(status = answer.status, "refused a login: the hub cannot answer"),
-        Err(trouble) => tracing::warn!(%trouble, "refused a login: could not reach the hub"),
+        Err(error) => tracing::warn!(%error, "refused a login: could not reach the hub"),
     }
     Err(OauthError::HubUnavailable)
 }

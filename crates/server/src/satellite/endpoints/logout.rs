@@ -47,7 +47,6 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     Ok(revoked(&satellite))
 }
 
-/// The answer for every token: it is revoked now.
 fn revoked(satellite: &Satellite) -> Response {
     json_no_store(json!({ "logout_url": logout_url(satellite) }).to_string())
 }

@@ -1,4 +1,4 @@
-//! Resolves a field of a query's root: one Query Statement, which runs as it does over REST.
+//! Resolves a field of the root: of a query one Query Statement, which runs as it does over REST; of a mutation one operation.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -12,16 +12,17 @@ use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
+use crate::admin_operations::{OperationInput, OperationRequest};
 use crate::caller::Caller;
 use crate::hub;
-use crate::problem::{Problem, Refusal};
+use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
 use crate::query_service::key_parts;
 use crate::query_service::reader::Reading;
 
 use super::GraphqlService;
 use super::answer::{page_answer, rows_answer};
 use super::answer_budget::AnswerBudget;
-use super::arguments::{Variables, argument};
+use super::arguments::{Variables, argument, coerced_argument};
 use super::output::Output;
 use super::row_shape::{RowKind, RowShape};
 use super::schema::QueryField;
@@ -44,7 +45,7 @@ pub(super) struct FieldContext<'a> {
     pub(super) kind: OperationType,
 }
 
-pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
+pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
     let FieldContext { execution, document, variables, .. } = *context;
     let ExecutionContext { service, caller, budget, input_bytes, .. } = *execution;
     let field = root.field();
@@ -55,13 +56,13 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         return rows_answer(Answer::Whole(row), &RowShape::of(document, root, variables), RowKind::Row, query_field, budget).await;
     }
     // Permission comes before the statement is read.
-    let entrance = service.queries.enter(resource, caller)?;
+    let access = service.queries.enter(resource, caller)?;
     let key = match query_field {
         QueryField::FindById => {
-            if !entrance.can_find_by_id() {
+            if !access.can_find_by_id() {
                 return Err(Problem::NotFound("this resource has no visible key; use `find` with a `where`"));
             }
-            Some(key(field, variables, entrance.resource().key.len())?)
+            Some(key(field, variables, access.resource().key.len())?)
         }
         _ => None,
     };
@@ -74,7 +75,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
         let kind = if has_aggregation(query.as_ref()) { RowKind::Group } else { RowKind::Row };
         let body = parse::layers(query, constraint);
-        service.queries.render(entrance, operation, key.as_deref(), body).map(|query| (query, kind))
+        service.queries.render(access, operation, key.as_deref(), body).map(|query| (query, kind))
     };
     let (query, kind) = service.queries.validate(caller.key(), input_bytes, render).await??;
     if query_field == QueryField::Paginate {
@@ -86,6 +87,28 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
     }
     let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), query, format)).await?;
     rows_answer(answer, &RowShape::of(document, root, variables), kind, query_field, budget).await
+}
+
+pub(super) async fn resolve_mutation(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
+    let execution = context.execution;
+    let field = root.field();
+    let operation =
+        *execution.service.engine.mutations.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))?;
+    let hub = execution.service.authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
+    // Permission comes before the arguments are read.
+    let request =
+        OperationRequest::authorize(&execution.service.queries, hub, execution.caller, operation, execution.client_address).await?;
+    let id = match argument(field, "id", context.variables)? {
+        None => String::new(),
+        Some(Json::Text(text)) => text,
+        Some(Json::Number(digits)) => digits.into(),
+        Some(_) => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string".to_owned())),
+    };
+    let input = coerced_argument(&execution.service.engine.schema, field, "input", context.variables)?;
+    let input = input.unwrap_or(Json::Object(Vec::new()));
+    let answer = Box::pin(request.execute(OperationInput { id: &id, input, base: "/input" })).await?;
+    let shape = RowShape::of(context.document, root, context.variables);
+    rows_answer(Answer::Whole(answer.into()), &shape, RowKind::Row, QueryField::Find, execution.budget).await
 }
 
 /// The parts of the key. Several parts are written as in a REST path.
