@@ -9,6 +9,7 @@ mod kind;
 mod model;
 mod naming;
 mod offered_list;
+mod offered_now;
 mod relation_names;
 mod sample;
 mod through;
@@ -53,6 +54,6 @@ pub fn introspect(schema: &Schema, dialect: Dialect) -> Introspected {
     for resource in model.resources.iter().filter(|resource| !resource.left_out) {
         write::resource(&mut text, resource);
     }
-    offered_list::listing(&model).write(&mut text);
+    offered_now::offered_now(&model).write(&mut text);
     Introspected { text, tables: model.resources.len(), notes: model.notes }
 }

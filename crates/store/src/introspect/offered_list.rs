@@ -8,10 +8,7 @@ use query::sql::Dialect;
 
 use crate::schema::{ForeignKey, Table, same};
 
-use super::kind::offered;
-use super::model::{Model, is_among};
 use super::naming::{quoted, usual_schema};
-use super::through::foreign_keys;
 
 const HEADING: [&str; 2] = [
     "# What `peristyle introspect` has seen. `--update` adds only what is not listed here, so that what is deleted above",
@@ -43,7 +40,7 @@ struct OfferedListLink {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Offered {
+pub(super) enum Offered {
     Yes,
     No,
 }
@@ -110,7 +107,7 @@ impl OfferedList {
         })
     }
 
-    fn add_link(&mut self, table: &Table, foreign_key: &ForeignKey, offered: Offered, dialect: Dialect) {
+    pub(super) fn add_link(&mut self, table: &Table, foreign_key: &ForeignKey, offered: Offered, dialect: Dialect) {
         self.links.push(OfferedListLink {
             table: listed(&table.schema, &table.name, dialect),
             columns: foreign_key.columns.clone(),
@@ -160,60 +157,9 @@ impl OfferedColumns {
         self.of(table, dialect).flatten().any(|known| same(known, column, dialect))
     }
 
-    fn insert(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
+    pub(super) fn insert(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
         self.0.insert(listed(&table.schema, &table.name, dialect), columns);
     }
-}
-
-/// Everything offered now or before that the database still has.
-pub(super) fn listing(model: &Model) -> OfferedList {
-    let mut known = OfferedList::default();
-    for table in &model.schema.tables {
-        if let Some(left_out) = left_out(table, model) {
-            known.left_out.insert(table, left_out, model.dialect);
-        }
-        let columns = columns(table, model);
-        if model.seen.tables.has(table, model.dialect) || !columns.is_empty() {
-            known.tables.insert(table, columns, model.dialect);
-        }
-    }
-    for table in &model.schema.tables {
-        links(&mut known, table, model);
-    }
-    known
-}
-
-fn links(known: &mut OfferedList, table: &Table, model: &Model) {
-    let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
-    let broken = table.broken_keys.iter().map(|(foreign_key, _)| foreign_key);
-    for foreign_key in foreign_keys(table).into_iter().chain(broken) {
-        if only_joins || is_among(&model.linked, table, foreign_key) || model.seen.has_link(table, foreign_key, model.dialect) {
-            known.add_link(table, foreign_key, Offered::Yes, model.dialect);
-        } else if is_among(&model.unlinked, table, foreign_key) {
-            known.add_link(table, foreign_key, Offered::No, model.dialect);
-        }
-    }
-}
-
-fn is_drafted(table: &Table, model: &Model) -> bool {
-    model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table))
-}
-
-fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
-    let was_noted = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
-    let is_drafted = is_drafted(table, model);
-    let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
-    let noted = unreadable.filter(|column| was_noted || is_drafted || model.seen.left_out.has_column(table, &column.name, model.dialect));
-    let columns: Vec<String> = noted.map(|column| column.name.clone()).collect();
-    (was_noted || !columns.is_empty()).then_some(columns)
-}
-
-fn columns(table: &Table, model: &Model) -> Vec<String> {
-    let is_drafted = is_drafted(table, model);
-    let listed = table.columns.iter().filter(|column| {
-        is_drafted && offered(column, model.dialect).is_some() || model.seen.tables.has_column(table, &column.name, model.dialect)
-    });
-    listed.map(|column| column.name.clone()).collect()
 }
 
 /// Writes columns in as many lines as needed, each with the same start.

@@ -9,7 +9,7 @@ use crate::schema::Schema;
 
 use super::model::Draft;
 use super::offered_list::OfferedList;
-use super::{draft, offered_list, relation_names, write};
+use super::{draft, offered_now, relation_names, write};
 
 #[derive(Clone, Debug)]
 pub struct Update {
@@ -51,7 +51,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
         }
     }
     notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
-    let known = offered_list::listing(&model);
+    let known = offered_now::offered_now(&model);
     if added.is_empty() && notes.is_empty() && had_list && known.says_the_same(&model.seen) {
         return Ok(Update { text: existing.to_owned(), added, notes, tables: model.resources.len() });
     }
