@@ -46,8 +46,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
     }
     roots.push_str("}\n");
     mutations.sdl = roots + &inputs;
-    ANSWER_SHAPES.iter().for_each(|shape| answer(&mut mutations.sdl, shape));
-    mutations.sdl += &client_secret(catalog);
+    mutations.sdl.extend(ANSWER_SHAPES.iter().map(answer).chain([client_secret(catalog)]));
     mutations
 }
 
@@ -75,12 +74,12 @@ fn field_type(kind: FieldKind) -> &'static str {
     }
 }
 
-fn answer(sdl: &mut String, (name, description, members): &AnswerShape) {
-    sdl.push('\n');
-    describe(sdl, "", &format!("{description}."));
+fn answer((name, description, members): &AnswerShape) -> String {
+    let mut sdl = String::from("\n");
+    describe(&mut sdl, "", &format!("{description}."));
     _ = writeln!(sdl, "type {name} {{");
     for (member, json_type, about) in *members {
-        describe(sdl, "  ", &format!("{about}."));
+        describe(&mut sdl, "  ", &format!("{about}."));
         let kind = match (*member, *json_type) {
             ("id", _) => "ID",
             (_, "integer") => "Int",
@@ -89,6 +88,7 @@ fn answer(sdl: &mut String, (name, description, members): &AnswerShape) {
         _ = writeln!(sdl, "  {member}: {kind}!");
     }
     sdl.push_str("}\n");
+    sdl
 }
 
 /// A client with its secret: one object, as over REST.
