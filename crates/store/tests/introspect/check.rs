@@ -336,8 +336,10 @@ fn check_warns_that_a_hidden_key_breaks_no_ties() {
         (", key = true", ", hidden = true", vec![]),
     ];
     for (id, day, expected) in cases {
-        let found: Vec<String> =
-            findings(&manifest(id, day), &schema, Dialect::Sqlite).into_iter().filter(|line| line.contains("cannot make the order")).collect();
+        let found: Vec<String> = findings(&manifest(id, day), &schema, Dialect::Sqlite)
+            .into_iter()
+            .filter(|line| line.contains("cannot make the order"))
+            .collect();
         assert_eq!(found, expected, "{id} {day}");
     }
 }
