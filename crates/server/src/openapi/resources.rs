@@ -13,6 +13,9 @@ use crate::query_service::operation::ReadOperation;
 
 use super::{ALWAYS, json, member, problems, reference, success, token_optional, token_required};
 
+const JSON: &str = "application/json";
+const NDJSON: &str = "application/x-ndjson";
+
 pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined], claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut paths = Vec::new();
     for (resource, defined) in catalog.resources().iter().zip(defined) {
@@ -113,25 +116,39 @@ fn parameter(operation: ReadOperation, resource: &Resource) -> Option<Json> {
 }
 
 fn answer(operation: ReadOperation, row: &str) -> Json {
-    // An aggregation answers groups.
-    let row = object! { "anyOf" => [reference(row), reference("Group")] };
-    let rows = object! { "type" => "array", "items" => row.clone() };
     let content = match operation {
-        ReadOperation::Paginate => json(object! {
-            "type" => "object",
-            "properties" => object! {
-                "total" => object! { "type" => "integer", "description" => "All rows that match, without limit and offset" },
-                "count" => object! { "type" => "integer", "description" => "The rows of this page" },
-                "rows" => rows,
-            },
-            "required" => texts(["total", "count", "rows"]),
-        }),
-        ReadOperation::List | ReadOperation::Get => object! {
-            "application/json" => object! { "schema" => rows },
-            "application/x-ndjson" => object! { "schema" => object! { "description" => "One row on each line", "anyOf" => [row] } },
-        },
-        ReadOperation::Find | ReadOperation::FindById => json(row),
+        ReadOperation::Paginate => object! { JSON => answer_of(row, page) },
+        ReadOperation::List | ReadOperation::Get => object! { JSON => answer_of(row, rows), NDJSON => lines(row) },
+        ReadOperation::Find | ReadOperation::FindById => object! { JSON => answer_of(row, |row| row) },
         ReadOperation::Explain => json(object! { "type" => "object" }),
     };
     success(summary(operation), content)
+}
+
+/// An answer with rows, and under `x-aggregation` the same answer with groups. A union of both would take the types from the rows of every
+/// generated client.
+fn answer_of(row: &str, shape: impl Fn(Json) -> Json) -> Json {
+    object! { "schema" => shape(reference(row)), "x-aggregation" => shape(reference("Group")) }
+}
+
+/// The rows as a stream. Its schema is that of all lines together, so that a client reads both media types into one type.
+fn lines(row: &str) -> Json {
+    let lines = |item: Json| object! { "description" => "One row on each line", "type" => "array", "items" => item };
+    answer_of(row, lines)
+}
+
+fn rows(item: Json) -> Json {
+    object! { "type" => "array", "items" => item }
+}
+
+fn page(item: Json) -> Json {
+    object! {
+        "type" => "object",
+        "properties" => object! {
+            "total" => object! { "type" => "integer", "description" => "All rows that match, without limit and offset" },
+            "count" => object! { "type" => "integer", "description" => "The rows of this page" },
+            "rows" => rows(item),
+        },
+        "required" => texts(["total", "count", "rows"]),
+    }
 }
