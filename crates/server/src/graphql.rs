@@ -14,6 +14,7 @@ mod output;
 mod root_fields;
 mod row_shape;
 mod schema;
+mod selected_relations;
 mod selection;
 mod variable_usage;
 
@@ -30,9 +31,10 @@ use crate::admin_operations::Operation;
 use crate::authenticator::Authenticator;
 use crate::boot_error::BootError;
 use crate::config::Introspection;
+use crate::http::etag::StaticDocument;
 use crate::query_service::QueryService;
 
-pub(crate) use http::routes;
+pub(crate) use http::{respond, routes};
 
 use document::DocumentCache;
 use schema::QueryField;
@@ -47,6 +49,7 @@ pub(crate) struct GraphqlService {
 /// The schema and the cache of documents. Made once, at boot.
 pub struct Engine {
     schema: Valid<Schema>,
+    sdl: StaticDocument,
     implementers: apollo_compiler::collections::HashMap<apollo_compiler::Name, Implementers>,
     roots: HashMap<String, (ResourceId, QueryField)>,
     mutations: HashMap<String, &'static Operation>,
@@ -66,11 +69,12 @@ impl Engine {
         for what in &declared.left_out {
             tracing::warn!("{what} has a name that GraphQL reserves; REST serves it, GraphQL does not");
         }
-        let schema = Schema::parse_and_validate(declared.sdl, "schema.graphql")
+        let schema = Schema::parse_and_validate(&declared.sdl, "schema.graphql")
             .map_err(|invalid| BootError(format!("this manifest makes an invalid GraphQL schema: {}", invalid.errors)))?;
         let implementers = schema.implementers_map();
         Ok(Engine {
             schema,
+            sdl: StaticDocument::new("text/plain; charset=utf-8", declared.sdl),
             implementers,
             roots: declared.roots,
             mutations: declared.mutations,

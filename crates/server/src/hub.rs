@@ -45,7 +45,7 @@ use crate::problem::Problem;
 use crate::problem::oauth::OauthError;
 
 pub(crate) use change_feed::follow;
-pub(crate) use endpoints::account_row;
+pub(crate) use endpoints::{ACCOUNT_RELATIONS, account_row};
 pub(crate) use maintenance::{beat, keep};
 pub(crate) use signing_keys::KeyFiles;
 

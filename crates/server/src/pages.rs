@@ -1,8 +1,25 @@
-//! Pages of every process: `/docs`, and refusals as pages. The binary holds everything on them.
+//! Pages of every process: `/docs`, the page at `/graphql`, and refusals as pages. The binary holds everything on them.
 
 mod docs;
+mod graphql;
 mod refusal;
 mod resources;
 
-pub(crate) use docs::routes;
+use axum::Router;
+use axum::extract::FromRef;
+
+use crate::authenticator::Authenticator;
+use crate::graphql::GraphqlService;
+use crate::query_service::QueryService;
+
 pub(crate) use refusal::RefusalPages;
+
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Authenticator: FromRef<S>,
+    GraphqlService: FromRef<S>,
+    QueryService: FromRef<S>,
+{
+    docs::routes().merge(graphql::routes())
+}

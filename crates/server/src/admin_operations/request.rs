@@ -2,9 +2,11 @@
 
 use identity::account::rights::RightsFault;
 use identity::audit_event::{AuditEvent, OperationRefusal};
+use query::catalog::Resource;
 use query::json::{self, Json, write_text};
 use query::parse;
 use query::plan::Operation as Reading;
+use query::sql::Query;
 use store::hub_records::audit_log::AuditContext;
 use uuid::Uuid;
 
@@ -39,13 +41,15 @@ pub(crate) struct OperationInput<'a> {
     pub(crate) input: Json,
     /// The pointer of the input in the request, for the pointers of faults.
     pub(crate) base: &'a str,
+    /// The statement that reads the record for the answer; none for all of `ANSWERED_RELATIONS` that the caller may read.
+    pub(crate) statement: Option<Json>,
 }
 
 impl<'a> OperationInput<'a> {
     /// Reads a request body; an empty body is an empty object.
     pub(crate) fn from_body(id: &'a str, bytes: &[u8]) -> Result<Self, Problem> {
         let input = if bytes.is_empty() { Json::Object(Vec::new()) } else { json::strict(bytes).map_err(invalid_json)? };
-        Ok(OperationInput { id, input, base: "" })
+        Ok(OperationInput { id, input, base: "", statement: None })
     }
 }
 
@@ -77,6 +81,8 @@ impl<'a> OperationRequest<'a> {
 
     pub(crate) async fn execute(self, sent: OperationInput<'_>) -> Result<Vec<u8>, Problem> {
         let input = CheckedInput::read(self.operation, sent.input, sent.base)?;
+        // A relation that the caller may not read refuses the operation, before anything changes.
+        self.record_query(&Uuid::nil().to_string(), sent.statement.clone())?;
         let _slot = self.queries.budgets.identity.acquire(self.caller.key()).await?;
         let administration =
             Administration { records: self.hub.records(), actor: Actor::Account(self.account), audit_context: self.audit_context() };
@@ -93,10 +99,12 @@ impl<'a> OperationRequest<'a> {
         };
         let record = match self.operation.answer {
             // The change is committed: the caller gets the key and the secret, even if the record cannot be read.
-            OperationAnswer::Record | OperationAnswer::ClientSecret => self.record(&outcome.key).await.unwrap_or_else(|problem| {
-                tracing::warn!(?problem, "the changed record could not be read");
-                None
-            }),
+            OperationAnswer::Record | OperationAnswer::ClientSecret => {
+                self.record(&outcome.key, sent.statement).await.unwrap_or_else(|problem| {
+                    tracing::warn!(?problem, "the changed record could not be read");
+                    None
+                })
+            }
             OperationAnswer::Link | OperationAnswer::Deleted | OperationAnswer::Ended => None,
         };
         Ok(to_json(record, &outcome))
@@ -124,20 +132,27 @@ impl<'a> OperationRequest<'a> {
     }
 
     /// Reads the record through the query engine, on the primary database; nothing if the caller may not read it.
-    async fn record(&self, key: &str) -> Result<Option<Vec<u8>>, Problem> {
+    async fn record(&self, key: &str, statement: Option<Json>) -> Result<Option<Vec<u8>>, Problem> {
+        let Some(query) = self.record_query(key, statement)? else { return Ok(None) };
+        Ok(self.queries.record(self.caller.key(), query).await?.map(Vec::from))
+    }
+
+    fn record_query(&self, key: &str, statement: Option<Json>) -> Result<Option<Query>, Problem> {
         let (id, resource) =
             self.operation.resource_in(&self.queries.catalog).ok_or(Problem::Internal("the catalog lacks the resource of an operation"))?;
         let Ok(access) = self.queries.enter(id, self.caller) else { return Ok(None) };
+        let body = parse::layers(Some(statement.unwrap_or_else(|| self.answered_relations(resource))), None);
+        self.queries.render(access, Reading::Find, Some(&[key.to_owned()]), body).map(Some)
+    }
+
+    fn answered_relations(&self, resource: &Resource) -> Json {
         let names = ANSWERED_RELATIONS.iter().find(|(name, _)| *name == self.operation.resource).map_or([].as_slice(), |(_, names)| names);
         let can_read = |name: &&&str| {
             let target = resource.relation(name).map(|relation| self.queries.catalog.resource(relation.target));
             target.is_some_and(|target| self.caller.viewer().can_read(target))
         };
         let relations = names.iter().filter(can_read).map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
-        let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
-        let body = parse::layers(Some(statement), None);
-        let query = self.queries.render(access, Reading::Find, Some(&[key.to_owned()]), body)?;
-        Ok(self.queries.record(self.caller.key(), query).await?.map(Vec::from))
+        Json::Object(vec![("relations".to_owned(), Json::Object(relations))])
     }
 }
 

@@ -29,6 +29,8 @@ use super::selection::{SelectedField, check_conditions, collect_fields};
 /// More would let one request hold most of the database's connections.
 const MAX_PARALLEL_FIELDS: usize = 4;
 
+pub(super) const INTROSPECTION_OFF: &str = "introspection is disabled; only `__typename` is answered";
+
 pub(super) struct GraphqlRequest {
     pub(super) document: String,
     pub(super) operation: Option<String>,
@@ -110,8 +112,7 @@ async fn introspect(
     }
     let engine = &context.service.engine;
     if engine.introspection == Introspection::Off {
-        let message = "introspection is disabled; only `__typename` is answered";
-        return Err(vec![GraphqlError::new(Refusal::Introspection, message)]);
+        return Err(vec![GraphqlError::new(Refusal::Introspection, INTROSPECTION_OFF)]);
     }
     let refused = |error: apollo_compiler::request::RequestError| vec![GraphqlError::new(Refusal::Limit, error.message().to_string())];
     introspection::check_max_depth(document, operation).map_err(refused)?;

@@ -8,12 +8,15 @@ use axum::body::Body;
 use axum::extract::{FromRef, Request as HttpRequest, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
-use axum::routing::any;
+use axum::routing::get;
 use identity::form;
 use query::catalog::ResourceId;
 use query::json::{self, Json};
 
+use crate::authenticator::Authenticator;
 use crate::budget::{FREE_BODY_BYTES, Reservation};
+use crate::caller::Caller;
+use crate::config::Introspection;
 use crate::http::accept;
 use crate::http::body::{self, is_media_type};
 use crate::metrics::NamedResources;
@@ -23,7 +26,7 @@ use super::GraphqlService;
 use super::answer_budget::AnswerBudget;
 use super::arguments::memory;
 use super::document::RequestMethod;
-use super::execute::{GraphqlRequest, execute};
+use super::execute::{GraphqlRequest, INTROSPECTION_OFF, execute};
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_BATCH;
 use super::output::Output;
@@ -33,18 +36,28 @@ use super::row_shape;
 pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
+    Authenticator: FromRef<S>,
     GraphqlService: FromRef<S>,
 {
-    Router::new().route("/graphql", any(graphql))
+    Router::new().route("/graphql/schema.graphql", get(schema))
 }
 
-async fn graphql(State(service): State<GraphqlService>, request: HttpRequest) -> Response<Body> {
+/// The schema as text, for everybody who may introspect it.
+async fn schema(_: Caller, State(service): State<GraphqlService>, headers: HeaderMap) -> Response<Body> {
+    match service.engine.introspection {
+        Introspection::On => service.engine.sdl.answer(&headers),
+        Introspection::Off => Problem::Graphql(Refusal::Introspection, INTROSPECTION_OFF.to_owned()).response(),
+    }
+}
+
+/// Answers a request to `/graphql`.
+pub(crate) async fn respond(service: &GraphqlService, request: HttpRequest) -> Response<Body> {
     let Some(media_type) = negotiated(request.headers()) else {
         let accepted = "Accept must allow application/graphql-response+json or application/json";
         return refusal(&[GraphqlError::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
     };
     let resources = Mutex::default();
-    let mut response = match Box::pin(answer(&service, &resources, request)).await {
+    let mut response = match Box::pin(answer(service, &resources, request)).await {
         Ok(answer) => {
             let mut response = self::body(answer, media_type);
             if service.authenticator.as_hub().is_some() {

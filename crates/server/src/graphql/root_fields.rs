@@ -26,6 +26,7 @@ use super::arguments::{Variables, argument, coerced_argument};
 use super::output::Output;
 use super::row_shape::{RowKind, RowShape};
 use super::schema::QueryField;
+use super::selected_relations;
 use super::selection::SelectedField;
 
 pub(super) struct ExecutionContext<'a> {
@@ -51,13 +52,18 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
     let field = root.field();
     let (resource, query_field) =
         *service.engine.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no statement"))?;
-    if query_field == QueryField::Me {
-        let row = hub::account_row(&service.queries, caller.account().ok_or(Problem::Unauthenticated)?).await?;
-        return rows_answer(Answer::Whole(row), &RowShape::of(document, root, variables), RowKind::Row, query_field, budget).await;
+    let shape = RowShape::of(document, root, variables);
+    let account = if query_field == QueryField::Me { Some(caller.account().ok_or(Problem::Unauthenticated)?) } else { None };
+    if let Some(account) = account
+        && shape.relations().all(|(name, below)| hub::ACCOUNT_RELATIONS.contains(&name) && !below.has_relations())
+    {
+        let row = hub::account_row(&service.queries, account).await?;
+        return rows_answer(Answer::Whole(row), &shape, RowKind::Row, query_field, budget).await;
     }
     // Permission comes before the statement is read.
     let access = service.queries.enter(resource, caller)?;
     let key = match query_field {
+        QueryField::Me => account.map(|account| vec![account.to_string()]),
         QueryField::FindById => {
             if !access.can_find_by_id() {
                 return Err(Problem::NotFound("this resource has no visible key; use `find` with a `where`"));
@@ -73,7 +79,11 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
     };
     let render = || {
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
-        let kind = if has_aggregation(query.as_ref()) { RowKind::Group } else { RowKind::Row };
+        let (query, kind) = if has_aggregation(query.as_ref()) {
+            (query, RowKind::Group)
+        } else {
+            (selected_relations::with_selected(&shape, query), RowKind::Row)
+        };
         let body = parse::layers(query, constraint);
         service.queries.render(access, operation, key.as_deref(), body).map(|query| (query, kind))
     };
@@ -86,7 +96,7 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
         return page_answer(answer, &parts, budget).await;
     }
     let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), query, format)).await?;
-    rows_answer(answer, &RowShape::of(document, root, variables), kind, query_field, budget).await
+    rows_answer(answer, &shape, kind, query_field, budget).await
 }
 
 pub(super) async fn resolve_mutation(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
@@ -106,8 +116,9 @@ pub(super) async fn resolve_mutation(context: &FieldContext<'_>, root: &Selected
     };
     let input = coerced_argument(&execution.service.engine.schema, field, "input", context.variables)?;
     let input = input.unwrap_or(Json::Object(Vec::new()));
-    let answer = Box::pin(request.execute(OperationInput { id: &id, input, base: "/input" })).await?;
     let shape = RowShape::of(context.document, root, context.variables);
+    let statement = selected_relations::with_selected(&shape, Some(Json::Null));
+    let answer = Box::pin(request.execute(OperationInput { id: &id, input, base: "/input", statement })).await?;
     rows_answer(Answer::Whole(answer.into()), &shape, RowKind::Row, QueryField::Find, execution.budget).await
 }
 

@@ -55,6 +55,18 @@ impl<'d> RowShape<'d> {
         RowShape { parts: selected.subfields(document, variables).into_iter().map(part).collect() }
     }
 
+    /// The selected relations with their own shapes. A relation with two aliases is here twice.
+    pub(super) fn relations(&self) -> impl Iterator<Item = (&'d str, &RowShape<'d>)> {
+        self.parts.iter().filter_map(|(_, part)| match part {
+            Part::One(name, shape) | Part::Many(name, shape) => Some((*name, shape)),
+            Part::Typename(_) | Part::Aggregation | Part::Value(_) | Part::Int(_) => None,
+        })
+    }
+
+    pub(super) fn has_relations(&self) -> bool {
+        self.relations().next().is_some()
+    }
+
     /// Writes rows; `None` if the text is not as the store writes it.
     pub(super) fn rows(&self, rows: &str, kind: RowKind, out: &mut RowWriter<'_>) -> Option<()> {
         match kind {
@@ -132,7 +144,7 @@ impl RowWriter<'_> {
 struct Row<'r>(Vec<(Cow<'r, str>, &'r RawValue)>);
 
 impl<'r> Row<'r> {
-    /// A relation that was not loaded is absent, and null in GraphQL.
+    /// A group has none of the fields, and a record that the caller may not read only its key.
     fn get(&self, name: &str) -> &'r str {
         self.0.iter().find(|(key, _)| key == name).map_or("null", |(_, value)| value.get())
     }

@@ -25,7 +25,7 @@ use crate::query_service::QueryService;
 
 use super::Hub;
 
-pub(crate) use me::account_row;
+pub(crate) use me::{ACCOUNT_RELATIONS, account_row};
 
 type PageRoute = fn() -> MethodRouter<Hub>;
 

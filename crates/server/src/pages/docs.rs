@@ -21,12 +21,12 @@ use super::resources;
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const HTML: &str = "text/html; charset=utf-8";
-const STYLE: &str = "text/css; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+pub(super) const STYLE: &str = "text/css; charset=utf-8";
+pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
 const IMAGE: &str = "image/svg+xml";
 
-type Asset = (&'static str, &'static str, &'static str);
+pub(super) type Asset = (&'static str, &'static str, &'static str);
 
 macro_rules! scripts {
     ($($name:literal)+) => { [$((concat!("/docs/", $name), SCRIPT, include_str!(concat!("docs/", $name)))),+] };
@@ -43,7 +43,7 @@ const SCRIPTS: [Asset; 17] = scripts! {
     "main.js" "paint.js" "playground.js" "pointer.js" "reference.js" "request.js" "suggestions.js" "table.js"
 };
 
-pub(crate) fn routes<S>() -> Router<S>
+pub(super) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
@@ -76,7 +76,7 @@ async fn visible_resources(
     with_page_headers(response)
 }
 
-fn with_page_headers(mut response: Response<Body>) -> Response<Body> {
+pub(super) fn with_page_headers(mut response: Response<Body>) -> Response<Body> {
     set_header(&mut response, CONTENT_SECURITY_POLICY, CONTENT_POLICY);
     set_header(&mut response, REFERRER_POLICY, "no-referrer");
     set_header(&mut response, X_FRAME_OPTIONS, "DENY");

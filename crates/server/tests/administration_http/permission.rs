@@ -178,6 +178,42 @@ async fn a_caller_that_may_change_but_not_read_gets_only_the_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_relation_that_a_document_selects_needs_its_permission() {
+    // contract G1.4, I25.3
+    for backend in BACKENDS {
+        let hub = AdminHub::start(backend).await;
+        let made = "mutation { iamCreateRole(input: {name: \"clerk\", permissions: [\"iam.role.get\"]}) { id permissions { name roles { name } } accounts { id } } }";
+        let role = hub.data(made, json!({})).await["iamCreateRole"].take();
+        assert_eq!(role["accounts"], json!([]), "{role}");
+        assert_eq!(role["permissions"][0]["name"], "iam.role.get", "{role}");
+        let holders = role["permissions"][0]["roles"].as_array().unwrap();
+        assert!(holders.contains(&json!({"name": "clerk"})) && holders.contains(&json!({"name": "administrator"})), "{role}");
+        // A refused relation refuses the operation, and nothing changes.
+        let (_, half) = hub.account("half", &["iam.account.create", "iam.account.get", "iam.tenant.get"]).await;
+        let document = "mutation { iamCreateAccount(input: {username: \"bo\"}) { username tenants { id } roles { name } } }";
+        let answer = hub.graphql(Some(&half), document, json!({})).await;
+        assert_eq!(answer["data"]["iamCreateAccount"], json!(null), "{answer}");
+        assert_eq!(answer["errors"][0]["extensions"]["errors"][0]["path"], "/query/relations/roles", "{answer}");
+        let answer = hub.graphql(Some(&half), &document.replace("roles { name }", ""), json!({})).await;
+        assert_eq!(answer["data"]["iamCreateAccount"], json!({"username": "bo", "tenants": []}), "{answer}");
+        // Of the own account, roles and tenants need no permission; other relations do.
+        let own = "{ iamMeAccount { username roles { name } tenants { id } } }";
+        let answer = hub.graphql(Some(&half), own, json!({})).await;
+        assert_eq!(answer["data"]["iamMeAccount"]["username"], "half", "{answer}");
+        assert!(answer["data"]["iamMeAccount"]["roles"].is_array(), "{answer}");
+        for wider in ["apps { id }", "sessions { id }", "roles { accounts { id } }"] {
+            let document = format!("{{ iamMeAccount {{ username {wider} }} }}");
+            let refused = hub.graphql(Some(&half), &document, json!({})).await;
+            assert_eq!(refused["data"]["iamMeAccount"], json!(null), "{refused}");
+            let seen = hub.data(&document, json!({})).await["iamMeAccount"].take();
+            assert_eq!(seen["username"], "root", "{seen}");
+            let relation = wider.split(' ').next().unwrap();
+            assert!(seen[relation].is_array(), "{seen}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn there_is_no_administration_without_a_hub() {
     // contract I25.1, I29.1
     let database = Database::with(Backend::Sqlite, "SELECT 1").await;

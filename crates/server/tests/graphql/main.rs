@@ -6,6 +6,7 @@ mod limits;
 mod numbers;
 mod protocol;
 mod queries;
+mod relations;
 mod schema;
 #[path = "../support/mod.rs"]
 mod support;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{BACKENDS, Backend, Request, post, shop};
+use crate::support::{BACKENDS, Backend, Request, get, post, shop};
 use crate::{errors, refused};
 
 const GRAPHQL: &str = "application/graphql-response+json";
@@ -172,4 +172,39 @@ async fn a_batch_is_answered_in_order_and_limited() {
         assert_eq!((refusal.status(), refused(&refusal).as_str()), (400, "BAD_REQUEST"));
         assert_eq!(server.post("/graphql", "[1]").await.status(), 400);
     }
+}
+
+// contract G2.9
+#[tokio::test]
+async fn a_browser_that_opens_the_path_gets_a_page() {
+    let (server, _database) = shop::open(Backend::Sqlite).await;
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8";
+    for accept in ["text/html", browser] {
+        let page = server.send(&get("/graphql").header("accept", accept)).await;
+        assert_eq!((page.status(), page.header("content-type")), (200, Some("text/html; charset=utf-8")), "{accept}");
+        let policy = page.header("content-security-policy").expect("a policy");
+        assert_eq!(Some(policy), server.get("/docs").await.header("content-security-policy"), "the policy of /docs");
+        assert!(page.header("vary").is_some_and(|vary| vary.contains("accept")), "{:?}", page.header("vary"));
+        let head = server.send(&Request::new("HEAD", "/graphql").header("accept", accept)).await;
+        assert_eq!((head.status(), head.body.len()), (200, 0), "{accept}");
+        let text = page.text();
+        for path in ["/graphql/main.js", "/graphql/style.css", "/graphql/schema.graphql", "/docs/style.css"] {
+            assert!(text.contains(path), "{path}");
+        }
+    }
+    for path in ["/graphql/main.js", "/graphql/queries.js", "/graphql/style.css"] {
+        let file = server.get(path).await;
+        assert_eq!((file.status(), file.header("x-frame-options")), (200, Some("DENY")), "{path}");
+        assert!(!file.text().contains("innerHTML") && !file.text().contains("http"), "{path}");
+    }
+    for path in ["/graphql/", "/graphql/index.html", "/graphql/package.json"] {
+        server.get(path).await.problem(404);
+    }
+    // Other requests are GraphQL, also from a browser.
+    let answer = server.send(&get("/graphql?query=%7B__typename%7D").header("accept", browser)).await;
+    assert_eq!(answer.good(), json!({"data": {"__typename": "Query"}}));
+    let posted = server.send(&post("/graphql", r#"{"query":"{ __typename }"}"#).header("accept", browser)).await;
+    assert_eq!(posted.good(), json!({"data": {"__typename": "Query"}}));
+    let bare = server.send(&get("/graphql").header("accept", "application/json")).await;
+    assert_eq!((bare.status(), refused(&bare).as_str()), (400, "BAD_REQUEST"));
 }

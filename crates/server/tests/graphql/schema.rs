@@ -1,11 +1,12 @@
 //! The schema of a manifest.
 
+use peristyle::config::Introspection;
 use peristyle::graphql::sdl;
 use query::catalog::Catalog;
 use query::manifest::Manifest;
 use serde_json::{Value, json};
 
-use crate::support::{BACKENDS, Setup, shop};
+use crate::support::{BACKENDS, Backend, Setup, get, post, shop};
 use crate::{data, send};
 
 /// A type in the schema definition language: `[ShopCustomer!]!`.
@@ -141,4 +142,20 @@ async fn clashing_names_stop_the_process_at_boot() {
         assert!(error.contains("`shop.itemList`") && error.contains("`shopItem.list`") && error.contains("`ShopItemList`"), "{error}");
         assert!(error.contains(".toml:5: "), "{error}");
     }
+}
+
+// contract G1.9
+#[tokio::test]
+async fn the_schema_is_served_as_text() {
+    let (server, database) = shop::open(Backend::Sqlite).await;
+    let schema = server.get("/graphql/schema.graphql").await;
+    assert_eq!((schema.status(), schema.header("content-type")), (200, Some("text/plain; charset=utf-8")));
+    let catalog = Catalog::resolve(&Manifest::read(shop::MANIFEST).expect("a manifest")).expect("a catalog");
+    assert_eq!(schema.text(), sdl(&catalog).expect("a schema"));
+    let tag = schema.header("etag").expect("a tag").to_owned();
+    let again = server.send(&get("/graphql/schema.graphql").header("if-none-match", &tag)).await;
+    assert_eq!((again.status(), again.body.len()), (304, 0));
+    server.send(&post("/graphql/schema.graphql", "{}")).await.problem(405);
+    let server = Setup { introspection: Introspection::Off, ..Setup::new(shop::MANIFEST) }.serve(&database).await;
+    assert_eq!(server.get("/graphql/schema.graphql").await.problem(400)["code"], "INTROSPECTION_DISABLED");
 }

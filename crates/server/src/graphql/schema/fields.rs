@@ -43,8 +43,8 @@ fn field_description(resource: &Resource, field: &Field) -> String {
 }
 
 pub(super) fn relation_description(relation: &Relation, target: &Resource) -> String {
-    let what = if relation.many { "Rows" } else { "The row" };
-    format!("{what} of `{}`; null unless `relations` loads it.", target.full_name)
+    let (what, end) = if relation.many { ("Rows", "narrows, orders and limits them") } else { ("The row", "narrows it") };
+    format!("{what} of `{}`; `relations` of the statement {end}.", target.full_name)
 }
 
 /// Key fields keep their own type: `ID` would turn a number into a string, and REST answers the number.
