@@ -17,8 +17,12 @@ const TABLES: &str = r"
     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')
     ORDER BY n.nspname, c.relname";
 
+/// `NOT NULL` can be `NOT VALID` since PostgreSQL 18: older rows may hold nulls.
 const COLUMNS: &str = r"
-    SELECT a.attrelid::int8, a.attname::text, a.atttypid::int8, NOT a.attnotnull,
+    SELECT a.attrelid::int8, a.attname::text, a.atttypid::int8,
+           NOT a.attnotnull OR EXISTS (
+               SELECT FROM pg_catalog.pg_constraint k
+               WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND k.conkey = ARRAY[a.attnum]),
            NOT (pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE') AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')),
            a.attndims > 1, l.collnamespace::regnamespace::text || '.' || l.collname::text, coalesce(l.collisdeterministic, true)
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
@@ -56,7 +60,7 @@ const INDEXES: &str = r"
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = c.relam
     WHERE i.indisvalid ORDER BY i.indrelid, c.relname";
 
-/// Copies for partitions have a parent.
+/// Copies for partitions have a parent. A key with a period (since PostgreSQL 18, so read through JSON) matches ranges that overlap.
 const FOREIGN_KEYS: &str = r"
     SELECT f.conrelid::int8, n.nspname::text, c.relname::text,
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(number, place)
@@ -65,7 +69,8 @@ const FOREIGN_KEYS: &str = r"
                  JOIN pg_catalog.pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.number ORDER BY k.place)
     FROM pg_catalog.pg_constraint f JOIN pg_catalog.pg_class c ON c.oid = f.confrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE f.contype = 'f' AND f.conparentid = 0 ORDER BY f.conrelid, f.conkey, f.conname";
+    WHERE f.contype = 'f' AND f.conparentid = 0 AND coalesce(pg_catalog.to_jsonb(f) ->> 'conperiod', 'false') = 'false'
+    ORDER BY f.conrelid, f.conkey, f.conname";
 
 /// Read through JSON, since the provider's columns came with PostgreSQL 15 and 17.
 const LOCALE: &str = r"
