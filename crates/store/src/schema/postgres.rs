@@ -60,17 +60,17 @@ const INDEXES: &str = r"
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = c.relam
     WHERE i.indisvalid ORDER BY i.indrelid, c.relname";
 
-/// Copies for partitions have a parent. A key with a period (since PostgreSQL 18, so read through JSON) matches ranges that overlap.
+/// Copies for partitions have a parent. Periods came with PostgreSQL 18, so they are read through JSON.
 const FOREIGN_KEYS: &str = r"
     SELECT f.conrelid::int8, n.nspname::text, c.relname::text,
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(number, place)
                  JOIN pg_catalog.pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.number ORDER BY k.place),
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(number, place)
-                 JOIN pg_catalog.pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.number ORDER BY k.place)
+                 JOIN pg_catalog.pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.number ORDER BY k.place),
+           coalesce(pg_catalog.to_jsonb(f) ->> 'conperiod', 'false') = 'true'
     FROM pg_catalog.pg_constraint f JOIN pg_catalog.pg_class c ON c.oid = f.confrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE f.contype = 'f' AND f.conparentid = 0 AND coalesce(pg_catalog.to_jsonb(f) ->> 'conperiod', 'false') = 'false'
-    ORDER BY f.conrelid, f.conkey, f.conname";
+    WHERE f.contype = 'f' AND f.conparentid = 0 ORDER BY f.conrelid, f.conkey, f.conname";
 
 /// Read through JSON, since the provider's columns came with PostgreSQL 15 and 17.
 const LOCALE: &str = r"
@@ -110,12 +110,14 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     }
     for row in rows(client, FOREIGN_KEYS).await? {
         if let Some(place) = places.get(&row.try_get(0)?) {
-            schema.tables[*place].foreign_keys.push(ForeignKey {
-                schema: row.try_get(1)?,
-                table: row.try_get(2)?,
-                columns: row.try_get(3)?,
-                target_columns: row.try_get(4)?,
-            });
+            let foreign_key =
+                ForeignKey { schema: row.try_get(1)?, table: row.try_get(2)?, columns: row.try_get(3)?, target_columns: row.try_get(4)? };
+            let table = &mut schema.tables[*place];
+            if row.try_get(5)? {
+                table.broken_keys.push((foreign_key, "it joins periods that overlap, and a relation joins equal values".to_owned()));
+            } else {
+                table.foreign_keys.push(foreign_key);
+            }
         }
     }
     for row in rows(client, LOCALE).await? {
