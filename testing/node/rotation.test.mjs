@@ -2,7 +2,7 @@
 // key set for a while and never load an unknown key; neither may refuse a token.
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { after, before, test } from 'node:test';
 import * as jose from 'jose';
 
 import { PASSWORD, USERNAME, startHub } from './hub.mjs';
+import { execute } from './postgres.mjs';
 import { startServer } from './server.mjs';
 
 /** The lifetime of the cached key set in seconds. */
@@ -20,14 +21,13 @@ const program = fileURLToPath(new URL('../python/verifier.py', import.meta.url))
 
 const cluster = process.env.PERISTYLE_TEST_POSTGRES;
 const name = `rotation_${process.pid}`;
-const sql = (text) => execFileSync('psql', ['--no-psqlrc', '--quiet', '--dbname', cluster, '--command', text], { stdio: ['ignore', 'ignore', 'inherit'] });
 
 const hubs = [];
 let python;
 before(async () => {
   assert.ok(cluster, 'PERISTYLE_TEST_POSTGRES is not set: run ./scripts/test, or ./scripts/services node --test …');
   assert.ok(process.env.PERISTYLE_TEST_PYTHON, 'PERISTYLE_TEST_PYTHON is not set: run ./scripts/test, which makes an environment with Authlib in it');
-  sql(`CREATE DATABASE ${name}`);
+  await execute(cluster, `CREATE DATABASE ${name}`);
   const environment = { OAUTH_STRATEGY: 'local-provider', DATABASE_URL: cluster.replace(/\/postgres$/, `/${name}`), APP_URL: 'http://hub.test' };
   hubs.push(await startHub({ environment }));
   hubs.push(await startServer({ environment: { ...environment, OAUTH_PRIVATE_KEY_PATH: `${hubs[0].folder}/.keys/oauth-private.key` } }));
@@ -35,7 +35,7 @@ before(async () => {
 after(async () => {
   python?.kill();
   for (const hub of hubs.reverse()) await hub.close();
-  sql(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  await execute(cluster, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 });
 
 /** Waits until a condition holds. */

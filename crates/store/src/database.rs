@@ -60,11 +60,11 @@ impl Database {
         Err(Error::Setting("accepted are postgres://…, sqlite://PATH and sqlite::memory:".to_owned()))
     }
 
-    /// Refuses a PostgreSQL database in another encoding than UTF8, and a pooler that shares sessions between clients if statements are
-    /// prepared. A server that cannot be reached now is checked later.
+    /// Refuses a PostgreSQL that is too old, a database in another encoding than UTF8, and a pooler that shares sessions between clients
+    /// if statements are prepared. A server that cannot be reached now is checked later.
     pub async fn check_server(&self) -> Result<(), Error> {
         let Engine::Postgres(postgres) = &self.0 else { return Ok(()) };
-        postgres.check_encoding().await?;
+        postgres.check_server().await?;
         postgres.check_pooling().await
     }
 

@@ -124,7 +124,7 @@ impl managed::Manager for Manager {
         let pooling = if prepare == Prepare::On { Some(Box::pin(probe.pooling(connector)).await?) } else { None };
         pooling.map_or(Ok(()), Pooling::refuse_shared)?;
         let raw = Box::pin(connector.connect()).await?;
-        raw.check_encoding()?;
+        raw.check_server()?;
         // Settings in a pooler's session would apply to other clients.
         if pooling == Some(Pooling::Direct) {
             Box::pin(raw.client.batch_execute(&self.setup)).await?;

@@ -64,7 +64,7 @@ pub struct Table {
     /// Unique constraints and whole unique indexes, the primary key left out.
     pub unique_keys: Vec<Vec<String>>,
     pub foreign_keys: Vec<ForeignKey>,
-    /// SQLite: foreign keys without a target, and why.
+    /// Foreign keys that cannot be relations, and why: without a target on SQLite, over periods on PostgreSQL.
     pub broken_keys: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
     pub indexes: Vec<Vec<String>>,

@@ -13,6 +13,8 @@ mod postgres;
 mod updates;
 #[path = "introspect/values.rs"]
 mod values;
+#[path = "introspect/versions.rs"]
+mod versions;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

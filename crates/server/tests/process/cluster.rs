@@ -4,6 +4,8 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::support::variable;
+
 /// A cluster with durable commits. Dropping it stops and removes it.
 pub(crate) struct Cluster {
     folder: tempfile::TempDir,
@@ -26,10 +28,19 @@ fn as_postgres(program: PathBuf) -> Command {
 }
 
 impl Cluster {
+    /// A cluster of the version that the tests run on.
     pub(crate) fn start() -> Self {
-        let versions = std::fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is installed");
-        let newest = versions.filter_map(|entry| entry.ok()?.file_name().into_string().ok()?.parse::<u32>().ok()).max();
-        let binaries = PathBuf::from(format!("/usr/lib/postgresql/{}/bin", newest.expect("a version")));
+        Cluster::of("PERISTYLE_TEST_PROGRAMS")
+    }
+
+    /// A cluster of a version that is too old.
+    pub(crate) fn start_refused() -> Self {
+        Cluster::of("PERISTYLE_TEST_REFUSED_PROGRAMS")
+    }
+
+    /// A cluster of the programs in the folder that the variable names.
+    fn of(name: &str) -> Self {
+        let binaries = PathBuf::from(variable(name));
         let folder = tempfile::tempdir().expect("a folder");
         _ = Command::new("chown").arg("postgres").arg(folder.path()).stderr(Stdio::null()).status();
         let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();

@@ -24,6 +24,9 @@ use super::{Manager, Postgres};
 /// The only encoding that holds every string of a client.
 const ACCEPTED_ENCODING: &str = "UTF8";
 
+/// The oldest major version that the tests run on.
+const MIN_VERSION: u32 = 13;
+
 pub(super) struct Connector {
     config: Config,
     tls: MakeRustlsConnect,
@@ -33,7 +36,8 @@ pub(super) struct Connector {
 pub(super) struct RawConnection {
     pub(super) client: Client,
     pub(super) endpoint: Endpoint,
-    /// The encoding that the server reports. A pooler may report none.
+    /// The version and the encoding that the server reports. A pooler may report none.
+    version: Option<String>,
     encoding: Option<String>,
 }
 
@@ -46,7 +50,11 @@ pub(super) enum Endpoint {
 }
 
 impl RawConnection {
-    pub(super) fn check_encoding(&self) -> Result<(), Error> {
+    /// Refuses a server that is too old, and a database in another encoding.
+    pub(super) fn check_server(&self) -> Result<(), Error> {
+        if let Some(version) = self.version.as_deref().filter(|version| major(version).is_some_and(|major| major < MIN_VERSION)) {
+            return Err(Error::Setting(format!("the server is PostgreSQL {version}; accepted is PostgreSQL {MIN_VERSION} or newer")));
+        }
         match self.encoding.as_deref() {
             None | Some(ACCEPTED_ENCODING) => Ok(()),
             Some(other) => Err(Error::Setting(format!(
@@ -56,10 +64,16 @@ impl RawConnection {
     }
 }
 
+/// The major of a version such as `16.14 (Debian 16.14-1)` or `18beta1`.
+fn major(version: &str) -> Option<u32> {
+    let end = version.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(version.len());
+    version[..end].parse().ok()
+}
+
 impl Postgres {
-    pub(crate) async fn check_encoding(&self) -> Result<(), Error> {
+    pub(crate) async fn check_server(&self) -> Result<(), Error> {
         let Manager { connector, .. } = self.pool.manager();
-        Box::pin(connector.connect()).await.map_or(Ok(()), |connection| connection.check_encoding())
+        Box::pin(connector.connect()).await.map_or(Ok(()), |connection| connection.check_server())
     }
 }
 
@@ -102,14 +116,14 @@ impl Connector {
 
     async fn connect_to(&self, config: &Config, endpoint: Endpoint) -> Result<RawConnection, DriverError> {
         let (client, connection) = config.connect(self.tls.clone()).await?;
-        let encoding = connection.parameter("server_encoding").map(str::to_owned);
+        let [version, encoding] = ["server_version", "server_encoding"].map(|name| connection.parameter(name).map(str::to_owned));
         // Ends when the client is dropped or the server closes the connection.
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a PostgreSQL connection ended");
             }
         });
-        Ok(RawConnection { client, endpoint, encoding })
+        Ok(RawConnection { client, endpoint, version, encoding })
     }
 
     pub(super) async fn cancel(&self, endpoint: &Endpoint, token: &CancelToken) -> Result<(), DriverError> {
@@ -181,5 +195,21 @@ where
     fn connect(self, stream: S) -> Self::Future {
         let connecting = self.0.connect(stream);
         Box::pin(async move { connecting.await.map(CloseAfterPeer) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::major;
+
+    #[test]
+    fn the_major_is_the_number_at_the_front_of_a_version() {
+        let versions = [("9.6.24", 9), ("12.22", 12), ("13.23", 13), ("16.14 (Debian 16.14-1.pgdg12+1)", 16), ("18beta1", 18), ("20devel", 20)];
+        for (version, expected) in versions {
+            assert_eq!(major(version), Some(expected), "{version}");
+        }
+        for unknown in ["", "devel", "99999999999.1"] {
+            assert_eq!(major(unknown), None, "{unknown}");
+        }
     }
 }

@@ -17,8 +17,12 @@ const TABLES: &str = r"
     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')
     ORDER BY n.nspname, c.relname";
 
+/// `NOT NULL` can be `NOT VALID` since PostgreSQL 18: older rows may hold nulls.
 const COLUMNS: &str = r"
-    SELECT a.attrelid::int8, a.attname::text, a.atttypid::int8, NOT a.attnotnull,
+    SELECT a.attrelid::int8, a.attname::text, a.atttypid::int8,
+           NOT a.attnotnull OR EXISTS (
+               SELECT FROM pg_catalog.pg_constraint k
+               WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND k.conkey = ARRAY[a.attnum]),
            NOT (pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE') AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')),
            a.attndims > 1, l.collnamespace::regnamespace::text || '.' || l.collname::text, coalesce(l.collisdeterministic, true)
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
@@ -56,13 +60,14 @@ const INDEXES: &str = r"
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = c.relam
     WHERE i.indisvalid ORDER BY i.indrelid, c.relname";
 
-/// Copies for partitions have a parent.
+/// Copies for partitions have a parent. Periods came with PostgreSQL 18, so they are read through JSON.
 const FOREIGN_KEYS: &str = r"
     SELECT f.conrelid::int8, n.nspname::text, c.relname::text,
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(number, place)
                  JOIN pg_catalog.pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.number ORDER BY k.place),
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(number, place)
-                 JOIN pg_catalog.pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.number ORDER BY k.place)
+                 JOIN pg_catalog.pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.number ORDER BY k.place),
+           coalesce(pg_catalog.to_jsonb(f) ->> 'conperiod', 'false') = 'true'
     FROM pg_catalog.pg_constraint f JOIN pg_catalog.pg_class c ON c.oid = f.confrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE f.contype = 'f' AND f.conparentid = 0 ORDER BY f.conrelid, f.conkey, f.conname";
@@ -105,12 +110,14 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     }
     for row in rows(client, FOREIGN_KEYS).await? {
         if let Some(place) = places.get(&row.try_get(0)?) {
-            schema.tables[*place].foreign_keys.push(ForeignKey {
-                schema: row.try_get(1)?,
-                table: row.try_get(2)?,
-                columns: row.try_get(3)?,
-                target_columns: row.try_get(4)?,
-            });
+            let foreign_key =
+                ForeignKey { schema: row.try_get(1)?, table: row.try_get(2)?, columns: row.try_get(3)?, target_columns: row.try_get(4)? };
+            let table = &mut schema.tables[*place];
+            if row.try_get(5)? {
+                table.broken_keys.push((foreign_key, "it joins periods that overlap, and a relation joins equal values".to_owned()));
+            } else {
+                table.foreign_keys.push(foreign_key);
+            }
         }
     }
     for row in rows(client, LOCALE).await? {
