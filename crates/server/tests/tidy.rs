@@ -416,7 +416,9 @@ fn anchors(text: &str) -> BTreeSet<String> {
         fenced ^= line.starts_with("```");
         let Some(heading) = line.strip_prefix('#').filter(|_| !fenced) else { continue };
         let kept = heading.trim_start_matches('#').trim().to_lowercase();
-        found.insert(kept.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter)).collect::<String>().replace(' ', "-"));
+        found.insert(
+            kept.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter)).collect::<String>().replace(' ', "-"),
+        );
     }
     found
 }
@@ -470,7 +472,8 @@ fn each_message_of_the_troubleshooting_guide_is_in_the_sources() {
     let page = blocks(&read("docs/guide/troubleshooting.md"), "text").concat();
     // The name of a setting at the beginning is not a part of the text in the source.
     let is_setting = |word: &str| word.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_');
-    let texts: Vec<&str> = page.lines().map(|line| line.split_once(": ").filter(|(word, _)| is_setting(word)).map_or(line, |(_, text)| text)).collect();
+    let texts: Vec<&str> =
+        page.lines().map(|line| line.split_once(": ").filter(|(word, _)| is_setting(word)).map_or(line, |(_, text)| text)).collect();
     assert!(texts.len() > 40, "only {texts:?}");
     let unknown: Vec<String> = texts
         .into_iter()
