@@ -408,19 +408,82 @@ fn the_guide_documents_each_code_and_each_variable() {
     none("variables that docs/guide/settings.md does not explain", &missing);
 }
 
+/// The anchors of a page: its headings, as GitHub writes them in links.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut fenced = false;
+    let mut found = BTreeSet::new();
+    for line in text.lines() {
+        fenced ^= line.starts_with("```");
+        let Some(heading) = line.strip_prefix('#').filter(|_| !fenced) else { continue };
+        let kept = heading.trim_start_matches('#').trim().to_lowercase();
+        found.insert(
+            kept.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter)).collect::<String>().replace(' ', "-"),
+        );
+    }
+    found
+}
+
 #[test]
 fn each_link_in_the_documents_has_a_target() {
     let mut broken = Vec::new();
     for (path, text) in files(".", ".md") {
         for piece in text.split("](").skip(1) {
-            let target = piece.split(')').next().unwrap_or_default().split('#').next().unwrap_or_default();
-            let foreign = target.is_empty() || target.contains("://") || target.starts_with("mailto:");
-            if !foreign && !root().join(&path).parent().expect("a folder").join(target).exists() {
+            let target = piece.split(')').next().unwrap_or_default();
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { root().join(&path) } else { root().join(&path).parent().expect("a folder").join(file) };
+            let found = file.exists() && (anchor.is_empty() || anchors(&read(&file)).contains(anchor));
+            if !found {
                 broken.push(format!("{path}: {target}"));
             }
         }
     }
     none("links without a target", &broken);
+}
+
+#[test]
+fn each_page_of_the_guide_is_in_its_index() {
+    let index = read("docs/guide/README.md");
+    let missing: Vec<String> = files("docs/guide", ".md")
+        .into_iter()
+        .map(|(path, _)| path)
+        .filter(|path| !path.ends_with("README.md"))
+        .filter(|path| !index.contains(&format!("]({})", path.rsplit('/').next().expect("a name"))))
+        .collect();
+    none("pages that docs/guide/README.md does not list", &missing);
+}
+
+/// A source as one line of text: without continued lines and escaped quotes.
+fn flat(text: &str) -> String {
+    let mut flat = String::with_capacity(text.len());
+    let mut pieces = text.split("\\\n");
+    flat.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        flat.push_str(piece.trim_start());
+    }
+    flat.replace("\\\"", "\"").replace("{{", "{").replace("}}", "}")
+}
+
+#[test]
+fn each_message_of_the_troubleshooting_guide_is_in_the_sources() {
+    let sources: String = sources().into_iter().map(|(_, text)| flat(&text)).collect();
+    let page = blocks(&read("docs/guide/troubleshooting.md"), "text").concat();
+    // The name of a setting at the beginning is not a part of the text in the source.
+    let is_setting = |word: &str| word.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_');
+    let texts: Vec<&str> =
+        page.lines().map(|line| line.split_once(": ").filter(|(word, _)| is_setting(word)).map_or(line, |(_, text)| text)).collect();
+    assert!(texts.len() > 40, "only {texts:?}");
+    let unknown: Vec<String> = texts
+        .into_iter()
+        .filter(|text| {
+            let literal: Vec<&str> = text.split('…').filter(|part| part.len() > 9).collect();
+            literal.is_empty() || literal.iter().any(|part| !sources.contains(part))
+        })
+        .map(str::to_owned)
+        .collect();
+    none("messages of docs/guide/troubleshooting.md that no source has", &unknown);
 }
 
 /// The code blocks of one language in a document.
@@ -470,12 +533,4 @@ fn each_statement_of_the_language_guide_is_valid_for_the_manifest_guide() {
     let catalog = catalog_of("docs/guide/manifest.md", manifests.last().expect("the complete example"));
     let count = count_valid_statements("docs/guide/language.md", &catalog);
     assert!(count > 20, "only {count} statements were found");
-}
-
-#[test]
-fn each_recipe_has_a_valid_manifest_and_a_valid_statement() {
-    let recipes = "docs/guide/recipes.md";
-    let catalog = catalog_of(recipes, &blocks(&read(recipes), "toml").join("\n"));
-    let count = count_valid_statements(recipes, &catalog);
-    assert!(count > 8, "only {count} statements were found");
 }
