@@ -55,7 +55,7 @@ async fn relations_of_the_statement_shapes_a_selected_relation() {
         let narrowed = data(&server, document, json!({"c": {"relations": {"orders": {"where": {"id": {"gt": 10}}}}}})).await;
         assert_eq!(narrowed["shopFindCustomer"]["orders"], last, "{backend:?}");
         // A relation that nobody selects is loaded and left out.
-        let other = r#"{ shopFindCustomer(query: { where: { id: { eq: 1 } }, relations: { orders: true } }) { id } }"#;
+        let other = "{ shopFindCustomer(query: { where: { id: { eq: 1 } }, relations: { orders: true } }) { id } }";
         assert_eq!(data(&server, other, Value::Null).await["shopFindCustomer"], json!({"id": 1}), "{backend:?}");
         for relations in [json!([]), json!("orders"), json!({"orders": null}), json!({"orders": false}), json!({"orders": {"limit": -1}})] {
             let refused = send(&server, document, json!({"r": relations})).await;

@@ -55,6 +55,7 @@ function choose(resource) {
 function write(query, variables) {
   find('query').value = query;
   find('variables').value = variables;
+  find('variables-part').open = variables !== '';
   saveInUrl();
 }
 
@@ -87,6 +88,7 @@ async function run() {
   page.request = null;
   if (sent === undefined) {
     show('bad', 'Not sent', '');
+    find('variables-part').open = true;
     find('variables').focus();
     return;
   }
@@ -172,7 +174,7 @@ function listen() {
     run();
   });
   find('cancel').addEventListener('click', () => page.request?.abort());
-  find('actions').prepend(copyButton(() => find('answer').fullText ?? '', 'the answer', 'Copy answer'));
+  find('tools').append(copyButton(() => find('answer').fullText ?? '', 'the answer', 'Copy answer'));
   find('search').addEventListener('input', () => page.catalog && list());
   document.querySelector('.skip').addEventListener('click', (event) => {
     event.preventDefault();
