@@ -7,6 +7,8 @@ mod check_faults;
 mod deletions;
 #[path = "introspect/links.rs"]
 mod links;
+#[path = "introspect/names.rs"]
+mod names;
 #[path = "introspect/postgres.rs"]
 mod postgres;
 #[path = "introspect/update.rs"]
