@@ -104,6 +104,8 @@ pub struct Resource {
 #[derive(Debug)]
 pub(crate) struct Constraint {
     pub(crate) statement: Statement,
+    /// The permission that lifts it.
+    pub(crate) unless: Option<String>,
     pub(crate) line: usize,
 }
 
@@ -176,6 +178,19 @@ pub enum Native {
     Enum(TypeName, Labels),
     /// An array with elements that need a cast to the standard type.
     ArrayByCast,
+    /// Another type, read as text.
+    Foreign(ForeignForm),
+}
+
+/// How a column of another type is read as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignForm {
+    /// As the database writes it.
+    Text,
+    /// `bytea`
+    Base64,
+    /// `interval`, in ISO 8601
+    Duration,
 }
 
 /// Whether `values` of a field lists every label of its native enum.
@@ -223,6 +238,13 @@ pub enum Repeats {
 }
 
 impl Link {
+    pub fn other_fields(&self) -> Vec<FieldId> {
+        match self {
+            Link::Direct(pairs) => pairs.iter().map(|(_, other)| *other).collect(),
+            Link::Through { other, .. } => other.iter().map(|(_, other)| *other).collect(),
+        }
+    }
+
     pub fn own_fields(&self) -> Vec<FieldId> {
         match self {
             Link::Direct(pairs) => pairs.iter().map(|(own, _)| *own).collect(),
@@ -266,11 +288,12 @@ impl Catalog {
         &self.resources
     }
 
-    /// The permissions of resources and masks, each with its line.
+    /// The permissions of resources, masks and constraints, each with its line.
     pub fn permissions(&self) -> impl Iterator<Item = (&str, usize)> {
         self.resources.iter().flat_map(|resource| {
             let of_fields = resource.fields.iter().filter_map(|field| Some((field.mask.as_ref()?.1.as_deref()?, field.line)));
-            resource.permission.as_deref().map(|name| (name, resource.line)).into_iter().chain(of_fields)
+            let of_constraint = resource.constraint.as_ref().and_then(|constraint| Some((constraint.unless.as_deref()?, constraint.line)));
+            resource.permission.as_deref().map(|name| (name, resource.line)).into_iter().chain(of_fields).chain(of_constraint)
         })
     }
 
@@ -301,7 +324,11 @@ impl Catalog {
 
     /// Notes the type of a column on PostgreSQL. Called at boot.
     pub fn set_native(&mut self, resource: ResourceId, field: FieldId, native: Native) {
-        self.resources[resource].fields[field].native = native;
+        let field = &mut self.resources[resource].fields[field];
+        if let Native::Foreign(_) = native {
+            field.kind = Type::One(Scalar::ForeignText);
+        }
+        field.native = native;
     }
 }
 
@@ -317,7 +344,7 @@ impl Field {
 
     /// Whether values of this type are strings in an answer, so that a mask can show a part of them.
     pub(crate) fn masks_to_text(&self) -> bool {
-        matches!(self.kind, Type::One(Scalar::Text | Scalar::Enum(_)))
+        matches!(self.kind, Type::One(Scalar::Text | Scalar::ForeignText | Scalar::Enum(_)))
     }
 }
 

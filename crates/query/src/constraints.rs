@@ -5,6 +5,7 @@ mod references;
 use std::collections::HashSet;
 
 use crate::catalog::{self, Catalog, Constraint, ResourceId};
+use crate::error::Error;
 use crate::json::Json;
 use crate::manifest::{Manifest, ManifestError, ManifestFault};
 use crate::parse;
@@ -38,20 +39,50 @@ impl Catalog {
     }
 }
 
+impl Catalog {
+    /// The faults of constraints by the types that the database has.
+    pub fn constraint_faults(&self) -> Vec<ManifestFault> {
+        let constraints = self.resources.iter().enumerate().filter_map(|(id, resource)| Some((id, resource.constraint.as_ref()?)));
+        constraints
+            .flat_map(|(id, constraint)| {
+                let messages =
+                    check_constraint(self, id, &constraint.statement).map_or_else(|error| messages(self, id, error), |()| Vec::new());
+                messages.into_iter().map(|message| ManifestFault { line: constraint.line, message })
+            })
+            .collect()
+    }
+}
+
+fn messages(catalog: &Catalog, id: ResourceId, error: Error) -> Vec<String> {
+    let name = &catalog.resources[id].full_name;
+    error.faults.into_iter().map(|fault| format!("constraint of `{name}`: at {:?}: {}", fault.path, fault.message)).collect()
+}
+
 /// Sets the constraint of a resource, or returns its faults.
 fn constrain(catalog: &mut Catalog, id: ResourceId, json: &Json, line: usize) -> Vec<String> {
-    let mut messages = Vec::new();
-    forbidden_keys(json, &mut messages);
-    let statement = parse::statement(json.clone(), Layer::Policy);
+    let mut found = Vec::new();
+    let mut json = json.clone();
+    let unless = take_unless(&mut json, &mut found);
+    forbidden_keys(&json, &mut found);
+    let statement = parse::statement(json, Layer::Policy);
     match check_constraint(catalog, id, &statement) {
-        Ok(()) => catalog.resources[id].constraint = Some(Constraint { statement, line }),
-        Err(error) => {
-            let name = &catalog.resources[id].full_name;
-            messages
-                .extend(error.faults.into_iter().map(|fault| format!("constraint of `{name}`: at {:?}: {}", fault.path, fault.message)));
+        Ok(()) => catalog.resources[id].constraint = Some(Constraint { statement, unless, line }),
+        Err(error) => found.extend(messages(catalog, id, error)),
+    }
+    found
+}
+
+/// Takes `unless`, the permission that lifts the constraint. The rest is a statement.
+fn take_unless(json: &mut Json, messages: &mut Vec<String>) -> Option<String> {
+    let Json::Object(entries) = json else { return None };
+    let index = entries.iter().position(|(key, _)| key == "unless")?;
+    match entries.remove(index).1 {
+        Json::Text(permission) if !permission.is_empty() => Some(permission),
+        _ => {
+            messages.push("`unless` of a constraint must be the name of a permission, such as \"shop.order.all\"".to_owned());
+            None
         }
     }
-    messages
 }
 
 /// Reports keys that a constraint and its relation nodes cannot have.
@@ -60,7 +91,7 @@ fn forbidden_keys(json: &Json, messages: &mut Vec<String>) {
     for (key, value) in entries {
         match (key.as_str(), value) {
             ("offset" | "aggregation", _) => {
-                messages.push(format!("a constraint cannot have `{key}`; it takes `where`, `relations`, `order` and `limit`"));
+                messages.push(format!("a constraint cannot have `{key}`; it takes `where`, `relations`, `order`, `limit` and `unless`"));
             }
             ("relations", Json::Object(nodes)) => nodes.iter().for_each(|(_, node)| forbidden_keys(node, messages)),
             _ => {}

@@ -171,6 +171,12 @@ impl Predicates {
     }
 
     fn table(&mut self, table: &Table<'_>) {
+        if let Some(permission) = table.lifted_by() {
+            let resource = &table.resource.full_name;
+            self.list.push(
+                json!({ "source": Layer::Policy.as_str(), "resource": resource, "sql": "TRUE", "parameters": [], "unless": permission }),
+            );
+        }
         self.predicate(table, Layer::Policy, table.policy());
     }
 

@@ -29,6 +29,7 @@ pub fn merge(query: Statement, constraint: Statement) -> Statement {
         limit: smaller(query.limit, constraint.limit),
         // A constraint has no offset: it would hide rows that its `where` allows.
         offset: query.offset,
+        fields: query.fields,
         places,
         repeated,
         faults,

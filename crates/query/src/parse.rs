@@ -3,6 +3,7 @@
 
 mod aggregation;
 mod clause;
+mod field_selection;
 mod order;
 mod relation;
 
@@ -11,6 +12,9 @@ use crate::json::{self, Json};
 use crate::messages::{did_you_mean, quoted_list};
 use crate::pointer::{Layer, Location, Places, Pointer};
 use crate::statement::Statement;
+
+pub(crate) use field_selection::FIELDS;
+pub use field_selection::field_selection;
 
 /// The largest `limit`, at top level and in every relation node.
 pub const MAX_LIMIT: u64 = 10_000;

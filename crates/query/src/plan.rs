@@ -120,7 +120,7 @@ impl Rights {
 /// Plans a merged statement. `id` selects one row by its key.
 pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Operation, id: Option<&[&str]>) -> Result<Plan<'c>, Error> {
     let resource = access.resource();
-    let statement = match &resource.constraint {
+    let statement = match resource.constraint.as_ref().filter(|constraint| access.viewer.is_bound_by(constraint)) {
         Some(constraint) => merge::with_policy(statement, &constraint.statement),
         None => statement,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::catalog::{Catalog, Field, Resource, ResourceId};
+use crate::catalog::{Catalog, Constraint, Field, Resource, ResourceId};
 use crate::json::Json;
 
 /// The account as the policy sees it: its permissions and its variables.
@@ -54,6 +54,11 @@ impl Viewer {
 
     pub fn can_read(&self, resource: &Resource) -> bool {
         resource.permission.as_deref().is_none_or(|permission| self.has_permission(permission))
+    }
+
+    /// Whether the constraint applies to the account.
+    pub(crate) fn is_bound_by(&self, constraint: &Constraint) -> bool {
+        constraint.unless.as_deref().is_none_or(|permission| !self.has_permission(permission))
     }
 
     /// Whether the account sees the field without a mask.

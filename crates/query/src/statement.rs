@@ -14,12 +14,50 @@ pub struct Statement {
     pub(crate) aggregation: Option<Aggregation>,
     pub(crate) limit: Option<u64>,
     pub(crate) offset: Option<u64>,
+    /// What rows show; all fields if none.
+    pub(crate) fields: Option<FieldSelection>,
     /// One for each layer.
     pub(crate) places: Vec<Places>,
     /// Names in `order` and `relations` that a constraint repeats: the place in the query and the place in the constraint.
     pub(crate) repeated: Vec<(Location, Location)>,
     /// Faults of the grammar. The plan reports them together with its own.
     pub(crate) faults: Faults,
+}
+
+/// The fields and relations that rows show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSelection(pub(crate) Vec<SelectedField>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SelectedField {
+    pub(crate) name: Box<str>,
+    /// The fields of a relation; all of them if none.
+    pub(crate) below: Option<FieldSelection>,
+}
+
+impl FieldSelection {
+    /// Adds a field, or a relation with all its fields.
+    pub fn add(&mut self, name: &str) {
+        match self.0.iter_mut().find(|field| *field.name == *name) {
+            Some(field) => field.below = None,
+            None => self.0.push(SelectedField { name: name.into(), below: None }),
+        }
+    }
+
+    /// Adds fields of a relation. A relation that is here with all its fields stays so.
+    pub fn add_below(&mut self, name: &str, add: impl FnOnce(&mut FieldSelection)) {
+        let index = self.0.iter().position(|field| *field.name == *name).unwrap_or_else(|| {
+            self.0.push(SelectedField { name: name.into(), below: Some(FieldSelection::default()) });
+            self.0.len() - 1
+        });
+        if let Some(below) = &mut self.0[index].below {
+            add(below);
+        }
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&SelectedField> {
+        self.0.iter().find(|field| *field.name == *name)
+    }
 }
 
 /// One `where` object: its entries are ANDed.
@@ -177,10 +215,18 @@ impl Statement {
             aggregation: None,
             limit: None,
             offset: None,
+            fields: None,
             places: vec![Places::new(layer)],
             repeated: Vec::new(),
             faults: Faults::default(),
         }
+    }
+
+    /// The same statement, with rows that show these fields only.
+    #[must_use]
+    pub fn showing(mut self, fields: Option<FieldSelection>) -> Self {
+        self.fields = fields;
+        self
     }
 
     /// The places where the wire constraint repeats the name at this place.

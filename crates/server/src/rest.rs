@@ -9,9 +9,11 @@ use axum::response::Response;
 use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::catalog::ResourceId;
+use query::error::{Code, Error};
 use query::parse;
 use query::plan::Operation;
 use query::policy::ReadAccess;
+use query::statement::FieldSelection;
 use store::Answer;
 use store::run::Format;
 
@@ -150,11 +152,28 @@ async fn rows(
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let decoded = id.map(|id| key_parts(id, entrance.resource().key.len()));
-    let render = || queries.render(entrance, operation, decoded.as_deref(), parse::body(&bytes)?);
+    let fields = field_parameter(head.uri.query())?;
+    let render = || {
+        let body = parse::body(&bytes)?;
+        queries.render(entrance, operation, decoded.as_deref(), parse::Body { query: body.query.showing(fields), ..body })
+    };
     let query = queries.validate(caller.key(), bytes.len(), render).await??;
     drop(bytes);
     let reading = queries.reader.run(caller.key(), query, format).await?;
     response(reading, format, queries.budgets.answers.reserve(caller.key()))
+}
+
+/// The parameter `fields`. Other parameters are ignored.
+fn field_parameter(query: Option<&str>) -> Result<Option<FieldSelection>, Problem> {
+    let mut named = query.unwrap_or_default().split('&').filter_map(|pair| match pair.split_once('=').unwrap_or((pair, "")) {
+        ("fields", names) => Some(names),
+        _ => None,
+    });
+    let Some(names) = named.next() else { return Ok(None) };
+    if named.next().is_some() {
+        return Err(Error::one(Code::DuplicateKey, "/fields", "`fields` came more than once; write one list with commas").into());
+    }
+    Ok(Some(parse::field_selection(&percent_decode_str(names).decode_utf8_lossy())?))
 }
 
 /// One row on each line if the client prefers that to JSON, and the operation is `list`.

@@ -4,6 +4,7 @@ mod affinity;
 mod collation;
 mod constraint;
 mod field;
+mod foreign;
 mod native;
 mod relation;
 pub(crate) mod values;
@@ -63,6 +64,10 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     // Users cannot change the program's own tables.
     for resource in catalog.resources().iter().filter(|resource| !resource.is_own()) {
         checker.resource(resource);
+    }
+    // The types that boot found out may refuse an operator of a constraint.
+    for fault in catalog.constraint_faults() {
+        checker.error(fault.line, fault.message);
     }
     checker.findings.sort_by_key(|finding| finding.line);
     Report { findings: checker.findings }
@@ -151,6 +156,7 @@ impl<'c> Checker<'c> {
         for field in &resource.fields {
             self.field(resource, table, field);
         }
+        self.foreign_key_fields(resource);
         self.key(resource, table);
         self.unseen_key(resource);
         if let Some(field) = resource.soft_delete()

@@ -20,7 +20,7 @@ use query::sql::Dialect;
 
 use crate::schema::Schema;
 
-pub(crate) use kind::kind_of;
+pub(crate) use kind::{foreign_form, kind_of};
 pub use naming::OWN_TYPES;
 pub use sample::sample;
 pub use update::{Update, UpdateError, update};

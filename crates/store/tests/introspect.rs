@@ -7,6 +7,8 @@ mod check_faults;
 mod deletions;
 #[path = "introspect/links.rs"]
 mod links;
+#[path = "introspect/names.rs"]
+mod names;
 #[path = "introspect/postgres.rs"]
 mod postgres;
 #[path = "introspect/update.rs"]
@@ -148,7 +150,7 @@ shout       = "text"
 
 [resource.app.customer.relations]
 country = { one = "app.country", on = { countryCode = "code" } }
-order   = { many = "app.order", on = { tenantId = "tenantId", id = "customerId" } }
+orders  = { many = "app.order", on = { tenantId = "tenantId", id = "customerId" } }
 labels  = { many = "app.label", through = "customers_labels", on = { id = "customer_id" }, to = { label_id = "id" } }
 
 [resource.app.order]
@@ -229,14 +231,14 @@ break" TEXT);
     has(&text, r#"aB = { type = "text", column = "a b" }"#);
     has(&text, r#"aB2 = { type = "text", column = "a_b" }"#);
     has(&text, r#"_2fa = { type = "text", column = "2fa" }"#);
-    has(&text, r#"field2 = { type = "text", column = "名前" }"#);
+    has(&text, r#"mingQian = { type = "text", column = "名前" }"#);
     has(&text, r#"itS = { type = "text", column = "it's" }"#);
     has(&text, r#"httpCode = { type = "bigint", column = "HTTPCode" }"#);
     has(&text, r#"table = "main.dotted.name""#);
     has(&text, r#"lineBreak = { type = "text", column = "line\u000Abreak" }"#);
     has(&text, "[resource.app.user]");
     has(&text, "[resource.app.user2]");
-    has(&text, "[resource.app.table]");
+    has(&text, "[resource.app.ming]");
     has(&text, r#"# table "main"."empty_of_use" is left out: it has no column that can be read"#);
 }
 

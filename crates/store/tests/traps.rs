@@ -9,6 +9,8 @@ mod crowds;
 mod doubles;
 #[path = "traps/drift.rs"]
 mod drift;
+#[path = "traps/foreign.rs"]
+mod foreign;
 #[path = "traps/grants.rs"]
 mod grants;
 #[path = "traps/links.rs"]

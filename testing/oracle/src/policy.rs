@@ -16,7 +16,7 @@ pub(crate) enum Scope {
 }
 
 pub(crate) fn scope(world: &World, viewer: &Viewer, resource: &Resource) -> Scope {
-    let clause = resource.constraint.as_ref().and_then(|constraint| constraint.get("where"));
+    let clause = viewer.constraint(resource).and_then(|constraint| constraint.get("where"));
     let Some(clause) = clause else {
         return Scope::Everything;
     };
@@ -28,7 +28,7 @@ pub(crate) fn scope(world: &World, viewer: &Viewer, resource: &Resource) -> Scop
 
 /// The relations, order and limit that a constraint adds to the root.
 pub(crate) fn additions(world: &World, viewer: &Viewer, resource: &Resource) -> Statement {
-    let mut statement = Statement::parse_optional(resource.constraint.as_ref());
+    let mut statement = Statement::parse_optional(viewer.constraint(resource));
     statement.wheres.clear();
     statement.relations.retain(|name, _| {
         let relation = resource.relation(name).expect("the constraint names a relation");

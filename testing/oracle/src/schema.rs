@@ -93,6 +93,8 @@ pub struct Resource {
     pub permission: Option<String>,
     pub soft_delete: Option<String>,
     pub constraint: Option<Value>,
+    /// The permission that lifts the constraint.
+    pub unless: Option<String>,
     pub fields: Vec<Field>,
     pub relations: Vec<Relation>,
 }
@@ -142,10 +144,11 @@ impl Schema {
         self.0.values()
     }
 
-    /// Every permission of the manifest, including those that unmask.
+    /// Every permission of the manifest, including those that unmask a field or lift a constraint.
     pub fn permissions(&self) -> BTreeSet<String> {
         let unmask = self.0.values().flat_map(|resource| resource.fields.iter().filter_map(|field| field.unmask.clone()));
-        self.0.values().filter_map(|resource| resource.permission.clone()).chain(unmask).collect()
+        let unless = self.0.values().filter_map(|resource| resource.unless.clone());
+        self.0.values().filter_map(|resource| resource.permission.clone()).chain(unmask).chain(unless).collect()
     }
 }
 
@@ -159,6 +162,7 @@ fn read_resource(context: &str, name: &str, declared: &toml::Value) -> Resource 
         permission: text("permission"),
         soft_delete: text("soft-delete"),
         constraint: declared.get("constraint").map(json),
+        unless: declared.get("constraint").and_then(|constraint| constraint.get("unless")?.as_str().map(str::to_owned)),
         fields: entries(&declared["fields"]).map(|(name, declared)| read_field(name, declared)).collect(),
         relations: relations.into_iter().map(|(name, declared)| read_relation(name, declared)).collect(),
         plural,

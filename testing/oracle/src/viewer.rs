@@ -20,6 +20,11 @@ impl Viewer {
         resource.permission.as_deref().is_none_or(|permission| self.has_permission(permission))
     }
 
+    /// The constraint of a resource, unless a permission lifts it.
+    pub fn constraint<'r>(&self, resource: &'r Resource) -> Option<&'r Value> {
+        resource.constraint.as_ref().filter(|_| !resource.unless.as_deref().is_some_and(|permission| self.has_permission(permission)))
+    }
+
     /// Whether the field shows its mask instead of its value.
     pub fn sees_masked(&self, field: &Field) -> bool {
         field.mask.is_some() && !field.unmask.as_deref().is_some_and(|permission| self.has_permission(permission))

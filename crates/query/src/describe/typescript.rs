@@ -86,7 +86,7 @@ impl TypeWriter<'_> {
             Scalar::Bool => "boolean",
             Scalar::Int | Scalar::BigInt | Scalar::Float => "number",
             Scalar::Decimal => "`${number}`",
-            Scalar::Text => "string",
+            Scalar::Text | Scalar::ForeignText => "string",
             Scalar::Uuid => "UuidValue",
             Scalar::Date => "DateValue",
             Scalar::Time => "TimeValue",

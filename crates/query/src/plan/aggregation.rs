@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::error::{Code, shorten};
 use crate::json;
 use crate::messages::quoted_list;
+use crate::parse::FIELDS;
 use crate::pointer::{Layer, Location};
 use crate::statement::{AggregateField, Aggregation, Direction, Function, MeasureAlias, RelationNode};
 
@@ -60,6 +61,10 @@ impl<'c> Planner<'c, '_> {
         bounds: Bounds,
     ) -> Grouped<'c> {
         self.refuse_relations(&table);
+        if self.statement.fields.is_some() {
+            let message = "`fields` cannot be combined with `aggregation`: the fields of a group are those of the aggregation";
+            self.faults.add(Code::Combination, || FIELDS.into(), message);
+        }
         let mut keys = Keys::default();
         let mut joins = Vec::new();
         let groups = self.groups(&table, &aggregation.group_by, &mut keys, &mut joins);
@@ -82,7 +87,7 @@ impl<'c> Planner<'c, '_> {
             }
         }
         for relation in &statement.relations {
-            self.child(table, relation);
+            self.child(table, relation, None);
         }
     }
 

@@ -179,7 +179,7 @@ pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constrai
         }
         planner.ordered(&table, &constraint.order, OrderPosition::Root);
         for relation in &constraint.relations {
-            planner.child(&table, relation);
+            planner.child(&table, relation, None);
         }
     }
     planner.faults.finish()

@@ -1,6 +1,6 @@
 //! The only way to put a table into a plan: together with its permission, constraint and soft delete.
 
-use crate::catalog::{Constraint, Resource, ResourceId};
+use crate::catalog::{Resource, ResourceId};
 
 use super::predicate::{Alias, Column, Predicate};
 use super::{Planner, Rights};
@@ -11,6 +11,7 @@ pub(crate) struct Table<'c> {
     pub(crate) resource: &'c Resource,
     pub(crate) alias: Alias,
     policy: Predicate<'c>,
+    lifted_by: Option<&'c str>,
 }
 
 impl<'c> Table<'c> {
@@ -25,7 +26,13 @@ impl<'c> Table<'c> {
         }
         let alias = planner.alias();
         let policy = policy(planner, resource, alias);
-        Some(Table { resource: target, alias, policy })
+        let lifted_by = target.constraint.as_ref().filter(|constraint| !planner.viewer.is_bound_by(constraint));
+        Some(Table { resource: target, alias, policy, lifted_by: lifted_by.and_then(|constraint| constraint.unless.as_deref()) })
+    }
+
+    /// The viewer's permission that lifts the constraint of the table.
+    pub(crate) fn lifted_by(&self) -> Option<&'c str> {
+        self.lifted_by
     }
 
     /// The condition that every row of this table meets.
@@ -49,12 +56,13 @@ fn policy<'c>(planner: &mut Planner<'c, '_>, id: ResourceId, alias: Alias) -> Pr
     if let Some(field) = resource.soft_delete {
         all.push(Predicate::Unset(Column { alias, field: &resource.fields[field] }));
     }
-    if let Some(Constraint { statement, .. }) = &resource.constraint
-        && !statement.filters.is_empty()
+    if let Some(constraint) = &resource.constraint
+        && !constraint.statement.filters.is_empty()
         // At boot each constraint is checked by itself.
         && !planner.is_at_boot()
+        && planner.viewer.is_bound_by(constraint)
     {
-        all.push(planner.constraint(resource, alias, statement));
+        all.push(planner.constraint(resource, alias, &constraint.statement));
     }
     Predicate::all(all)
 }

@@ -84,7 +84,11 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
         } else {
             (selected_relations::with_selected(&shape, query), RowKind::Row)
         };
-        let body = parse::layers(query, constraint);
+        let mut body = parse::layers(query, constraint);
+        // The rows of a page are not typed: they show everything.
+        if kind == RowKind::Row && query_field != QueryField::Paginate {
+            body.query = body.query.showing(Some(shape.field_selection()));
+        }
         service.queries.render(access, operation, key.as_deref(), body).map(|query| (query, kind))
     };
     let (query, kind) = service.queries.validate(caller.key(), input_bytes, render).await??;

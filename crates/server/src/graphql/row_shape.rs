@@ -5,6 +5,7 @@ use std::fmt;
 
 use apollo_compiler::ExecutableDocument;
 use query::json::write_text;
+use query::statement::FieldSelection;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -61,6 +62,23 @@ impl<'d> RowShape<'d> {
             Part::One(name, shape) | Part::Many(name, shape) => Some((*name, shape)),
             Part::Typename(_) | Part::Aggregation | Part::Value(_) | Part::Int(_) => None,
         })
+    }
+
+    /// What the store reads for this shape.
+    pub(super) fn field_selection(&self) -> FieldSelection {
+        let mut selection = FieldSelection::default();
+        self.select(&mut selection);
+        selection
+    }
+
+    fn select(&self, selection: &mut FieldSelection) {
+        for (_, part) in &self.parts {
+            match part {
+                Part::Typename(_) | Part::Aggregation => {}
+                Part::Value(name) | Part::Int(name) => selection.add(name),
+                Part::One(name, shape) | Part::Many(name, shape) => selection.add_below(name, |below| shape.select(below)),
+            }
+        }
     }
 
     pub(super) fn has_relations(&self) -> bool {

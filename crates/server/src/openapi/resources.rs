@@ -72,9 +72,7 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
     if strategy != Strategy::None {
         entries.push(member("security", if permissions.is_empty() { token_optional() } else { token_required() }));
     }
-    if let Some(parameter) = parameter(operation, resource) {
-        entries.push(member("parameters", Json::Array(vec![parameter])));
-    }
+    entries.push(member("parameters", Json::Array(parameters(operation, resource))));
     let body = object! { "application/json" => object! { "schema" => reference(&defined.request) } };
     entries.push(member("requestBody", object! { "required" => false, "content" => body }));
     let mut responses = vec![member("200", answer(operation, &defined.row))];
@@ -94,25 +92,30 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
     Json::Object(entries)
 }
 
-fn parameter(operation: ReadOperation, resource: &Resource) -> Option<Json> {
+fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
     let names: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
-    let schema = object! { "type" => "string" };
-    match operation {
-        ReadOperation::FindById => Some(object! {
-            "name" => "id",
-            "in" => "path",
-            "required" => true,
-            "description" => format!("The key: `{}`", names.join(",")),
-            "schema" => schema,
-        }),
-        ReadOperation::Explain => Some(object! {
+    if operation == ReadOperation::Explain {
+        return vec![object! {
             "name" => "analyze",
             "in" => "query",
             "description" => "Run the statement and add the database's own plan",
             "schema" => object! { "type" => "boolean" },
-        }),
-        _ => None,
+        }];
     }
+    let fields = object! {
+        "name" => "fields",
+        "in" => "query",
+        "description" => "The fields to show, with commas between: `id,name,orders.total`. A relation named here must be loaded in `relations`",
+        "schema" => object! { "type" => "string" },
+    };
+    let id = object! {
+        "name" => "id",
+        "in" => "path",
+        "required" => true,
+        "description" => format!("The key: `{}`", names.join(",")),
+        "schema" => object! { "type" => "string" },
+    };
+    if operation == ReadOperation::FindById { vec![id, fields] } else { vec![fields] }
 }
 
 fn answer(operation: ReadOperation, row: &str) -> Json {

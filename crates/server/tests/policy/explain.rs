@@ -200,3 +200,24 @@ customer = { one = \"shop.customer\", on = { customerId = \"id\" } }
         }
     }
 }
+
+// contract P2.12
+#[tokio::test]
+async fn a_permission_lifts_a_constraint_and_explain_names_it() {
+    for backend in BACKENDS {
+        let database = fixture(backend).await;
+        let bound = serve(&database, "clerk", &[PERMISSION]).await;
+        let free = serve(&database, "clerk", &[PERMISSION, "org.department.all"]).await;
+        let count = r#"{"query":{"aggregation":{"fields":[{"fn":"count","field":"*"}]}}}"#;
+        let counts =
+            [bound.post("/api/org/departments/list", count).await.good(), free.post("/api/org/departments/list", count).await.good()];
+        assert!(counts[0][0]["count"].as_i64() < counts[1][0]["count"].as_i64(), "{backend:?}: {counts:?}");
+        let lifted = |explained: &Value| {
+            let predicates = explained["levels"][0]["predicates"].as_array().expect("predicates").clone();
+            predicates.into_iter().find(|predicate| predicate["unless"] == "org.department.all")
+        };
+        assert_eq!(lifted(&bound.post("/api/org/departments/explain", "{}").await.good()), None, "{backend:?}");
+        let predicate = lifted(&free.post("/api/org/departments/explain", "{}").await.good()).expect("the permission");
+        assert_eq!((&predicate["source"], &predicate["resource"]), (&json!("policy"), &json!("org.department")), "{backend:?}");
+    }
+}

@@ -230,3 +230,45 @@ async fn metrics_count_the_requests_of_each_resource_over_rest_and_graphql() {
         assert!(!text.contains("unknown"), "{backend:?}: {text}");
     }
 }
+
+// contract E1.6
+#[tokio::test]
+async fn fields_narrows_what_rows_show() {
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
+        let post = async |path: &str, query: &str| server.post(path, format!("{{\"query\":{query}}}")).await;
+        let list = post("/api/shop/customers/list?fields=name,id", r#"{"where":{"id":{"eq":1}}}"#).await.good();
+        assert_eq!(list, json!([{"id": 1, "name": "Ana"}]), "{backend:?}");
+        // A mask stays, and a relation needs its key without showing it.
+        let page = post(
+            "/api/shop/customers/paginate?fields=email,orders.total",
+            r#"{"where":{"id":{"eq":1}},"relations":{"orders":{"order":[{"field":"id"}]}}}"#,
+        );
+        let expected = json!({"email": "a***@example.org", "orders": [{"total": "19.99"}, {"total": "5.00"}]});
+        assert_eq!(page.await.good(), json!({"total": 1, "count": 1, "rows": [expected]}), "{backend:?}");
+        let whole =
+            post("/api/shop/customers/find/1?x=1&fields=orders", r#"{"relations":{"orders":{"limit":1,"order":[{"field":"id"}]}}}"#)
+                .await
+                .good();
+        assert_eq!(whole, json!({"orders": [{"id": 10, "customerId": 1, "total": "19.99"}]}), "{backend:?}");
+        // A relation that is not named is not shown.
+        let named =
+            post("/api/shop/customers/find?fields=id%2Cname", r#"{"where":{"id":{"eq":1}},"relations":{"orders":true}}"#).await.good();
+        assert_eq!(named, json!({"id": 1, "name": "Ana"}), "{backend:?}");
+        let faults = [
+            ("fields=", "QS105"),
+            ("fields=id,,name", "QS105"),
+            ("fields=nmae", "QS302"),
+            ("fields=orders.total", "QS303"),
+            ("fields=name.x", "QS307"),
+            ("fields=id&fields=name", "QS101"),
+        ];
+        for (parameter, code) in faults {
+            let problem = post(&format!("/api/shop/customers/list?{parameter}"), "{}").await.problem(400);
+            assert_eq!((&problem["errors"][0]["code"], &problem["errors"][0]["path"]), (&json!(code), &json!("/fields")), "{parameter}");
+        }
+        let groups =
+            post("/api/shop/customers/list?fields=id", r#"{"aggregation":{"fields":[{"fn":"count","field":"*"}]}}"#).await.problem(400);
+        assert_eq!((&groups["errors"][0]["code"], &groups["errors"][0]["path"]), (&json!("QS109"), &json!("/fields")));
+    }
+}

@@ -9,7 +9,7 @@ use crate::schema::{Schema, Table};
 
 use super::fields::fields;
 use super::model::{Draft, KnownRelation, Model};
-use super::naming::{Names, camel, context, usual_schema};
+use super::naming::{Names, camel, context, lost_characters, usual_schema};
 use super::offered_list::OfferedList;
 use super::through;
 
@@ -93,6 +93,9 @@ fn drafted<'s>(
     }
     if let Some(reason) = table.unseen.as_ref().filter(|_| draft.fields.iter().any(|field| field.is_new)) {
         draft.notes.insert(0, format!("its rows could not be looked at ({reason}); types are as declared"));
+    }
+    if draft.is_new {
+        draft.notes.extend(lost_characters("table", &table.name));
     }
     Some(draft)
 }

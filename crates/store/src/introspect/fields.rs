@@ -8,7 +8,7 @@ use crate::schema::{Column, Table, same};
 
 use super::kind::{self, offered, stored};
 use super::model::{Draft, DraftField, Model};
-use super::naming::{camel, free};
+use super::naming::{camel, free, lost_characters};
 
 /// The existing fields, and one for each new column that no resource of the table has.
 pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
@@ -48,6 +48,7 @@ fn fresh(draft: &mut Draft, column: &Column, kind: Type, dialect: Dialect) -> Dr
         let note = format!("column {:?} ({native}) holds numbers that are no seconds since 1970, read as {read_as}", column.name);
         draft.notes.push(note);
     }
+    draft.notes.extend(lost_characters("column", &column.name));
     let wished = Some(camel(&column.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "field".to_owned());
     let name = free(&[wished], |name| draft.is_taken(name));
     let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use query::catalog::Stored;
+use query::catalog::{ForeignForm, Stored};
 use query::sql::Dialect;
 use query::types::{EnumValue, Scalar, Type};
 
 use crate::schema::Column;
 
 pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
+    if dialect == Dialect::Postgres && foreign_form(column).is_some() {
+        return Some(Type::One(Scalar::ForeignText));
+    }
     if column.nested || column.unknown_type {
         return None;
     }
@@ -20,13 +23,29 @@ pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
     Some(if column.array { Type::Array(scalar) } else { Type::One(scalar) })
 }
 
+/// How a column of PostgreSQL is read as text; none if a type of the manifest reads it, or its elements.
+pub(crate) fn foreign_form(column: &Column) -> Option<ForeignForm> {
+    if column.enumeration.is_some() || postgres_scalar(&column.native).is_some() {
+        return None;
+    }
+    Some(match column.native.as_str() {
+        "bytea" if !column.array => ForeignForm::Base64,
+        "interval" if !column.array => ForeignForm::Duration,
+        _ => ForeignForm::Text,
+    })
+}
+
 fn postgres(column: &Column) -> Option<Scalar> {
     if let Some(enumeration) = &column.enumeration {
         // PostgreSQL allows an enum without labels, a manifest does not.
         let labels: Arc<[EnumValue]> = enumeration.labels.iter().map(|label| EnumValue::new(label)).collect();
         return Some(if labels.is_empty() { Scalar::Text } else { Scalar::Enum(labels) });
     }
-    Some(match column.native.as_str() {
+    postgres_scalar(&column.native)
+}
+
+fn postgres_scalar(native: &str) -> Option<Scalar> {
+    Some(match native {
         "bool" => Scalar::Bool,
         "int2" | "int4" => Scalar::Int,
         "int8" => Scalar::BigInt,

@@ -7,7 +7,7 @@ use query::catalog::{CONNECTORS, OWN_CONTEXTS, kebab};
 use query::parse::RESERVED;
 use query::sql::Dialect;
 
-const IRREGULAR: [(&str, &str); 15] = [
+const IRREGULAR: [(&str, &str); 20] = [
     ("people", "person"),
     ("children", "child"),
     ("statuses", "status"),
@@ -23,6 +23,11 @@ const IRREGULAR: [(&str, &str); 15] = [
     ("news", "news"),
     ("analyses", "analysis"),
     ("indices", "index"),
+    ("data", "data"),
+    ("metadata", "metadata"),
+    ("staff", "staff"),
+    ("information", "information"),
+    ("equipment", "equipment"),
 ];
 
 /// GraphQL types of no resource: those of every schema, and those of a hub. A test of the server compares them with this list.
@@ -70,8 +75,38 @@ pub const OWN_TYPES: [&str; 41] = [
     "HubCreateAppAccountInput",
 ];
 
+/// A name in ASCII: `größe` → `groesse`, `цена` → `tsena`. Characters without a transliteration stay.
+fn transliterated(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for character in name.chars() {
+        match character {
+            'ä' => out.push_str("ae"),
+            'ö' => out.push_str("oe"),
+            'ü' => out.push_str("ue"),
+            'Ä' => out.push_str("Ae"),
+            'Ö' => out.push_str("Oe"),
+            'Ü' => out.push_str("Ue"),
+            ascii if ascii.is_ascii() => out.push(ascii),
+            other if other.is_alphanumeric() => match deunicode::deunicode_char(other) {
+                // A word for one character, as in Chinese, ends with a blank.
+                Some(text) => out.push_str(text.trim_end()),
+                None => out.push(other),
+            },
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A note on a name with characters that have no transliteration.
+pub(super) fn lost_characters(what: &str, name: &str) -> Option<String> {
+    let lost: String = transliterated(name).chars().filter(|character| !character.is_ascii()).collect();
+    (!lost.is_empty()).then(|| format!("the name of {what} {name:?} has no transliteration of {lost:?}; choose a name for it"))
+}
+
 /// `order_items`, `OrderItems`, `ORDER ITEMS` → `orderItems`; empty when no letter or digit is left.
 pub(super) fn camel(name: &str) -> String {
+    let name = transliterated(name);
     let mut out = String::with_capacity(name.len() + 1);
     for word in name.split(|character: char| character.is_ascii() && !character.is_ascii_alphanumeric()) {
         let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -132,6 +167,27 @@ fn singular(name: &str) -> String {
     match name.strip_suffix('s') {
         Some(stem) if !stem.is_empty() && !["ss", "us", "is"].iter().any(|end| name.ends_with(end)) => stem.to_owned(),
         _ => name.to_owned(),
+    }
+}
+
+/// The last word of a camelCase name in the plural. A plural stays.
+pub(super) fn plural(name: &str) -> String {
+    if singular(name) != name {
+        return name.to_owned();
+    }
+    for (many, one) in IRREGULAR {
+        if name == one {
+            return many.to_owned();
+        }
+        if let Some(start) = name.strip_suffix(&capital(one)) {
+            return format!("{start}{}", capital(many));
+        }
+    }
+    let before_y = name.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']) && !stem.is_empty());
+    match before_y {
+        Some(stem) => format!("{stem}ies"),
+        None if ["s", "x", "ch", "sh"].iter().any(|end| name.ends_with(end)) => format!("{name}es"),
+        None => format!("{name}s"),
     }
 }
 

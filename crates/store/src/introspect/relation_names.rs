@@ -3,7 +3,7 @@
 use crate::schema::{ForeignKey, Table};
 
 use super::model::{DraftField, DraftRelation, Model, is_among};
-use super::naming::{camel, capital, free, without_id};
+use super::naming::{camel, capital, free, plural, without_id};
 use super::through::{Crossing, crossings, foreign_keys};
 
 /// A foreign key whose two ends are resources.
@@ -138,7 +138,7 @@ fn add_to_many(model: &mut Model, edge: &Edge, toward: &str) {
     if model.resources[edge.to].known_relation(&source.full_name(), &on).is_some() {
         return;
     }
-    let plain = if edge.unique { source.name.clone() } else { source.plural.clone() };
+    let plain = if edge.unique { source.name.clone() } else { plural(&source.plural) };
     let long = format!("{plain}By{}", capital(toward));
     let candidates = if edge.has_twin { vec![long] } else { vec![plain, long] };
     let name = free(&candidates, |name| model.resources[edge.to].is_taken(name));
@@ -149,10 +149,10 @@ fn add_to_many(model: &mut Model, edge: &Edge, toward: &str) {
 fn add_many_to_many(model: &mut Model, crossing: &Crossing) {
     let (target, pivot) = (&model.resources[crossing.to], &model.resources[crossing.pivot]);
     let column = camel(&crossing.column);
-    let by_column = format!("{}By{}", target.plural, capital(without_id(&column).unwrap_or(&column)));
-    let by_pivot = format!("{}By{}", target.plural, capital(&pivot.name));
-    let candidates =
-        if crossing.from == crossing.to { vec![by_column, by_pivot] } else { vec![target.plural.clone(), by_pivot, by_column] };
+    let many = plural(&target.plural);
+    let by_column = format!("{many}By{}", capital(without_id(&column).unwrap_or(&column)));
+    let by_pivot = format!("{many}By{}", capital(&pivot.name));
+    let candidates = if crossing.from == crossing.to { vec![by_column, by_pivot] } else { vec![many, by_pivot, by_column] };
     let relation = DraftRelation {
         name: free(&candidates, |name| model.resources[crossing.from].is_taken(name)),
         many: true,

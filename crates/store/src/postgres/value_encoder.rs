@@ -40,10 +40,14 @@ impl Wire {
             Scalar::Float if *kind == Type::FLOAT4 => Wire::Single,
             Scalar::Float if *kind == Type::FLOAT8 => Wire::Double,
             Scalar::Decimal if *kind == Type::NUMERIC => Wire::Decimal,
-            Scalar::Text | Scalar::Enum(_) if matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME) => match show {
-                Show::Plain => Wire::Text,
-                Show::Masked(mask) => Wire::Masked(mask),
-            },
+            Scalar::Text | Scalar::ForeignText | Scalar::Enum(_)
+                if matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME) =>
+            {
+                match show {
+                    Show::Plain => Wire::Text,
+                    Show::Masked(mask) => Wire::Masked(mask),
+                }
+            }
             Scalar::Uuid if *kind == Type::UUID => Wire::Uuid,
             Scalar::Date if *kind == Type::DATE => Wire::Date,
             Scalar::Time if *kind == Type::TIME => Wire::Time,

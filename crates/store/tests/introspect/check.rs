@@ -153,7 +153,7 @@ id = {{ type = "int", key = true }}
             "3 warning: the database's ctype is C: iLike will not fold case beyond ASCII; create the database with LC_CTYPE 'C.UTF-8' or that of a language".to_owned(),
             "3 error: field `status` of `app.customer`: \"payed\" is no label of the enum `status` (did you mean `paid`?); take it out of `values`".to_owned(),
             "3 warning: field `status` of `app.customer`: the enum `status` also has \"paid\", \"sent\", which read as null; add to `values` what clients may see".to_owned(),
-            "4 error: field `fare` of `app.customer`: column `fare` is money, which cannot be read as decimal; no type reads it; remove the field, or read it through a view that casts it".to_owned(),
+            "4 error: field `fare` of `app.customer`: column `fare` is money, which cannot be read as decimal; declare it \"text\"".to_owned(),
             "5 error: field `total` of `app.customer`: column `total` is numeric, which cannot be read as float; declare it \"decimal\"".to_owned(),
             "6 error: field `tags` of `app.customer`: column `tags` is text[], which cannot be read as text; declare it \"text[]\"".to_owned(),
             "7 warning: field `at` of `app.customer`: `stored` has a meaning on SQLite only; PostgreSQL ignores it".to_owned(),

@@ -44,7 +44,7 @@ fn a_foreign_key_is_offered_once_it_can_be_a_relation() {
     let schema = sqlite(&format!("{ODD} CREATE UNIQUE INDEX p_by_a ON p (a);"));
     let result = update(&text, &schema, Dialect::Sqlite).unwrap();
     passes(&result.text, &schema, Dialect::Sqlite);
-    assert_eq!(result.added, ["relation app.p.cByPAP", "relation app.c.pAP"], "{}", result.text);
+    assert_eq!(result.added, ["relation app.p.csByPAP", "relation app.c.pAP"], "{}", result.text);
     has(&result.text, "# introspected c (p_a) -> p (a)");
     has_not(&result.text, "# introspected c (p_a) -> p (a), left out");
     // A deleted relation stays deleted.
@@ -69,7 +69,7 @@ async fn types_that_are_never_equal_are_noted_on_postgres() {
         // The type in the manifest decides.
         assert_eq!(update(&text, &schema, Dialect::Postgres).unwrap().added, Vec::<String>::new());
         let edited = text.replace("nK = \"int\"", "nK = \"decimal\"");
-        assert_eq!(update(&edited, &schema, Dialect::Postgres).unwrap().added, ["relation app.n.r", "relation app.r.n"]);
+        assert_eq!(update(&edited, &schema, Dialect::Postgres).unwrap().added, ["relation app.n.rs", "relation app.r.n"]);
     })
     .await;
 }

@@ -79,7 +79,7 @@ async fn a_postgres_shop_becomes_a_manifest_that_passes() {
         has(&text, r#"words = "text[]""#);
         has(&text, r#"createdAt = { type = "timestamp", null = false }"#);
         has(&text, r#"createdAt2 = { type = "text", column = "createdAt" }"#);
-        has(&text, r#"# column "fare" (money) is left out: no type reads it"#);
+        has(&text, r#"fare = "text""#);
         has(&text, r#"# column "grid" (int4[][]) is left out: no type reads it"#);
         has(&text, r#"# column "grids" (int4[][]) is left out: no type reads it"#);
         has(&text, r#"status = { type = "enum", values = ["new", "paid", "it's \"odd\""], null = false }"#);
@@ -195,6 +195,43 @@ id = { type = "int", key = true }
             "8 warning: resource `app.city`: the key (id) is not unique in table `cities`; no key of it covers the tables that inherit from it",
         ];
         assert_eq!(findings(declared, &schema, Dialect::Postgres), expected);
+    })
+    .await;
+}
+
+// contract P3.5, contract P4.6, contract P4.2
+#[tokio::test]
+async fn columns_of_other_types_are_declared_as_text() {
+    let sql = "CREATE TABLE hosts (address inet PRIMARY KEY, span interval, raw bytea NOT NULL, spans interval[], grid int[][]);
+        CREATE TABLE visits (id int PRIMARY KEY, host inet REFERENCES hosts (address));";
+    with_postgres("", sql, |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let text = manifest(&schema, Dialect::Postgres);
+        passes(&text, &schema, Dialect::Postgres);
+        for line in ["address = { type = \"text\", null = false }", "span = \"text\"", "raw = { type = \"text\", null = false }", "spans = \"text\""] {
+            has(&text, line);
+        }
+        has_not(&text, "one = \"app.host\"");
+        let declared = r#"[resource.app.host]
+constraint = { where = { span = { gt = "P1D" } } }
+[resource.app.host.fields]
+address = { type = "text", key = true }
+span = "text"
+[resource.app.host.relations]
+visits = { many = "app.visit", on = { address = "host" } }
+[resource.app.visit.fields]
+id = { type = "int", key = true }
+host = "text"
+"#;
+        let mut catalog = catalog(declared);
+        store::check::bind(&mut catalog, &schema);
+        let errors: Vec<String> = store::check::check(&catalog, &schema, Dialect::Postgres).errors().map(|finding| format!("{} {}", finding.line, finding.message)).collect();
+        let expected = [
+            "2 constraint of `app.host`: at \"/where/span/gt\": `gt` does not apply to `span` of type text, which takes `eq`, `ne`, `in`, `notIn`, `isNull`",
+            "4 field `address` of `app.host`: its column is read as text and cannot be a key; remove `key = true`",
+            "7 relation `visits` of `app.host`: the column of `address` of `app.host` is read as text and cannot join rows",
+        ];
+        assert_eq!(errors, expected);
     })
     .await;
 }

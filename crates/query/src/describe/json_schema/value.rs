@@ -105,10 +105,15 @@ pub(super) fn shared(place: &str) -> Vec<(String, Json)> {
         entries.push((operators_name(&Type::One(scalar.clone())), operators(place, &Type::One(scalar.clone()), &value)));
         entries.push((operators_name(&Type::Array(scalar.clone())), operators(place, &Type::Array(scalar), &value)));
     }
+    let foreign = Type::One(Scalar::ForeignText);
+    entries.push((operators_name(&foreign), operators(place, &foreign, &scalar_value(place, foreign.scalar()))));
     entries
 }
 
 fn operators_name(kind: &Type) -> String {
+    if *kind == Type::One(Scalar::ForeignText) {
+        return "ForeignTextOperators".to_owned();
+    }
     let array = if matches!(kind, Type::Array(_)) { "Array" } else { "" };
     format!("{}{array}Operators", upper_first(kind.scalar().name()))
 }
@@ -121,7 +126,7 @@ fn scalar_value(place: &str, scalar: &Scalar) -> Json {
         Scalar::BigInt => "BigIntValue",
         Scalar::Float => "FloatValue",
         Scalar::Decimal => "DecimalValue",
-        Scalar::Text | Scalar::Enum(_) => "TextValue",
+        Scalar::Text | Scalar::ForeignText | Scalar::Enum(_) => "TextValue",
         Scalar::Uuid => "UuidValue",
         Scalar::Date => "DateValue",
         Scalar::Time => "TimeValue",

@@ -1,5 +1,6 @@
 //! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
 
+mod foreign;
 mod join_columns;
 mod json_comparison;
 
@@ -29,6 +30,7 @@ const OVERLAPS: &str = " OPERATOR(pg_catalog.&&) ";
 fn operand(writer: &mut Writer, column: Column<'_>) {
     match &column.field.native {
         Native::JsonText => comparable_json(writer, &|writer| writer.column(column)),
+        Native::Foreign(form) => foreign::text(writer, column, *form),
         Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation => {
             writer.column(column);
             writer.raw("::text");
@@ -281,6 +283,9 @@ pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value],
 }
 
 pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
+    if let Native::Foreign(form) = column.field.native {
+        return foreign::text(writer, column, form);
+    }
     writer.column(column);
     match (&column.field.kind, &column.field.native) {
         (Type::One(_), Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation | Native::Enum(..)) => {
