@@ -11,12 +11,12 @@ const FOLDER = fileURLToPath(new URL('../../docs/pictures', import.meta.url));
 /** A page of documents loads its pictures, so each is small. */
 export const MAX_BYTES = 150_000;
 
-const STATEMENT = {
-  where: { status: { eq: 'active' }, orders: { total: { gt: 1000 } } },
-  relations: { country: true, orders: { order: [{ field: 'placedAt', dir: 'desc' }], limit: 2 } },
-  order: [{ field: 'name' }],
-  limit: 5,
-};
+const STATEMENT = `{
+  "where": {"status": {"eq": "active"}, "orders": {"total": {"gt": 1000}}},
+  "relations": {"orders": {"order": [{"field": "placedAt", "dir": "desc"}], "limit": 2}},
+  "order": [{"field": "name"}],
+  "limit": 5
+}`;
 
 /** Fills in the hub's form, and waits until the browser is back at the app's origin. */
 async function signIn(page, demo, username) {
@@ -59,15 +59,18 @@ const PICTURES = {
     await page.waitForSelector('svg');
     await page.waitForFunction(() => !document.querySelector('.half[aria-busy]'));
   },
-  resources: (page, demo) => openDocs(page, demo, { resource: 'shop.customer' }),
+  resources: (page, demo) => openDocs(page, demo, {}),
   statement: async (page, demo) => {
-    await openDocs(page, demo, { resource: 'shop.customer', statement: JSON.stringify(STATEMENT, null, 2) });
+    await openDocs(page, demo, { resource: 'shop.customer', statement: STATEMENT });
     await page.focus('#statement');
     await page.keyboard.down('Control');
     await page.keyboard.press('Enter');
     await page.keyboard.up('Control');
-    await page.waitForSelector('#panel-Table table tbody tr');
-    await page.$eval('#statement', (area) => area.scrollIntoView({ block: 'start' }));
+    await page.waitForFunction(() => document.querySelectorAll('#panel-Table > .rows > .scroll > table > tbody > tr').length === 5);
+    await page.evaluate(() => {
+      document.activeElement.blur();
+      window.scrollTo(0, 0);
+    });
   },
 };
 
