@@ -23,7 +23,7 @@ pub(crate) async fn account_row(queries: &QueryService, account: Uuid) -> Result
     let resource = queries.catalog.by_name(ACCOUNT).ok_or(Problem::Internal("the catalog has no resource iam.account"))?;
     let viewer = Viewer::operator();
     let query = {
-        let access = policy::authorize_read(&queries.catalog, resource, &viewer).map_err(|policy::Denied| Problem::Forbidden)?;
+        let access = policy::authorize_read(&queries.catalog, resource, &viewer).map_err(|policy::Denied(_)| Problem::Forbidden)?;
         queries.render(access, Operation::Find, Some(&[account.to_string()]), parse::body(STATEMENT)?)?
     };
     queries.record(CallerKey::Account(account), query).await?.ok_or(Problem::InvalidToken("the account is gone"))
