@@ -89,6 +89,8 @@ pub struct Resource {
     pub table: TableName,
     /// The permission to read it; `None` means public.
     pub permission: Option<String>,
+    /// The manifest says `public = true`.
+    pub public: bool,
     pub fields: Vec<Field>,
     pub relations: Vec<Relation>,
     pub key: Vec<FieldId>,
@@ -286,6 +288,11 @@ impl Resource {
 impl Catalog {
     pub fn resources(&self) -> &[Resource] {
         &self.resources
+    }
+
+    /// The resources of the manifest that everyone can read, although it does not say `public = true`.
+    pub fn open_resources(&self) -> impl Iterator<Item = &Resource> {
+        self.resources.iter().filter(|resource| resource.permission.is_none() && !resource.public && !resource.is_own())
     }
 
     /// The permissions of resources, masks and constraints, each with its line.

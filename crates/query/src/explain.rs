@@ -119,7 +119,7 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
     let mut levels = Vec::new();
     match &plan.body {
         PlanBody::Rows(select) => rows(&mut levels, "", select, &query.root, dialect),
-        PlanBody::Groups(grouped) => levels.push(level("", &query.root.sql, &Predicates::of(&grouped.scope, dialect))),
+        PlanBody::Groups(grouped) => levels.push(level("", &query.root.sql, &grouped.scope, dialect)),
     }
     let total = match &query.total {
         Total::Count(sql) => json!({ "sql": sql.text(), "parameters": parameters(sql.params()) }),
@@ -129,7 +129,7 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
 }
 
 fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Level, dialect: Dialect) {
-    levels.push(level(path, &rendered.sql, &Predicates::of(&select.scope, dialect)));
+    levels.push(level(path, &rendered.sql, &select.scope, dialect));
     for (child, rendered) in select.children.iter().zip(&rendered.children) {
         let name = &child.relation.name;
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -137,7 +137,8 @@ fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Le
     }
 }
 
-fn level(path: &str, sql: &Sql, predicates: &[Object]) -> Object {
+fn level(path: &str, sql: &Sql, scope: &Scope<'_>, dialect: Dialect) -> Object {
+    let predicates = Predicates::of(scope, sql, dialect);
     json!({ "path": path, "sql": sql.text(), "parameters": parameters(sql.params()), "predicates": predicates })
 }
 
@@ -152,14 +153,16 @@ fn parameters(params: &[Param]) -> Vec<String> {
 }
 
 /// The predicates of a level, each with its layer.
-struct Predicates {
+struct Predicates<'s> {
     list: Vec<Object>,
+    /// The SQL of the level.
+    sql: &'s Sql,
     dialect: Dialect,
 }
 
-impl Predicates {
-    fn of(scope: &Scope<'_>, dialect: Dialect) -> Vec<Object> {
-        let mut predicates = Predicates { list: Vec::new(), dialect };
+impl<'s> Predicates<'s> {
+    fn of(scope: &Scope<'_>, sql: &'s Sql, dialect: Dialect) -> Vec<Object> {
+        let mut predicates = Predicates { list: Vec::new(), sql, dialect };
         predicates.table(&scope.table);
         for (layer, predicate) in &scope.filters {
             predicates.predicate(&scope.table, *layer, predicate);
@@ -185,7 +188,7 @@ impl Predicates {
             Predicate::Always => {}
             Predicate::All(all) => all.iter().for_each(|predicate| self.predicate(table, layer, predicate)),
             other => {
-                let sql = fragment(other, self.dialect);
+                let sql = fragment(other, self.sql, self.dialect);
                 self.list.push(json!({ "source": layer.as_str(), "resource": table.resource.full_name, "sql": sql.text(), "parameters": parameters(sql.params()) }));
                 self.inside(other);
             }

@@ -21,6 +21,8 @@ pub struct ResourceDeclaration {
     pub table: Option<String>,
     pub plural: Option<String>,
     pub permission: Option<String>,
+    /// `public = true`: that it has no permission is meant.
+    pub public: bool,
     pub soft_delete: Option<(String, usize)>,
     pub constraint: Option<(Json, usize)>,
     pub fields: Vec<FieldDeclaration>,

@@ -6,6 +6,7 @@ mod load;
 mod operators;
 mod order;
 mod path;
+mod peer_operators;
 pub(crate) mod predicate;
 mod table;
 

@@ -116,13 +116,16 @@ pub struct ReadAccess<'c, 'v> {
     pub(crate) viewer: &'v Viewer,
 }
 
-/// The viewer lacks the permission of the resource.
+/// The viewer lacks this permission, which the resource needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("reading this resource needs a permission that is missing")]
-pub struct Denied;
+#[error("reading this resource needs the permission {0}, which the account lacks")]
+pub struct Denied<'c>(pub &'c str);
 
-pub fn authorize_read<'c, 'v>(catalog: &'c Catalog, resource: ResourceId, viewer: &'v Viewer) -> Result<ReadAccess<'c, 'v>, Denied> {
-    if viewer.can_read(catalog.resource(resource)) { Ok(ReadAccess { catalog, resource, viewer }) } else { Err(Denied) }
+pub fn authorize_read<'c, 'v>(catalog: &'c Catalog, resource: ResourceId, viewer: &'v Viewer) -> Result<ReadAccess<'c, 'v>, Denied<'c>> {
+    match catalog.resource(resource).permission.as_deref() {
+        Some(permission) if !viewer.has_permission(permission) => Err(Denied(permission)),
+        _ => Ok(ReadAccess { catalog, resource, viewer }),
+    }
 }
 
 impl<'c> ReadAccess<'c, '_> {

@@ -55,6 +55,8 @@ pub struct Param {
     pub arity: Arity,
     /// The value, or the keys of the parents' rows, which are known when those were read.
     pub source: Source,
+    /// The predicate that it belongs to, for explain: its place in memory while the plan lives, or 0.
+    predicate: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,10 +235,23 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
     Query { operation: plan.operation, root, total, limit: bounds.limit, offset: bounds.offset.unwrap_or(0) }
 }
 
-/// One predicate by itself, for explain.
-pub(crate) fn fragment(predicate: &Predicate<'_>, dialect: Dialect) -> Sql {
+/// One predicate by itself, for explain. Its parameters have the numbers that they have in the whole statement.
+pub(crate) fn fragment(predicate: &Predicate<'_>, whole: &Sql, dialect: Dialect) -> Sql {
     let conditions = exists::Filters::new(dialect, std::iter::once(predicate)).conditions([predicate]);
-    print::condition_list(&conditions, dialect)
+    let alone = print::condition_list(&conditions, dialect, Vec::new());
+    let numbers = numbers_in(whole, &alone.params);
+    print::condition_list(&conditions, dialect, numbers)
+}
+
+/// The number of each of these parameters in the whole statement. A predicate may have several, always in the same order.
+fn numbers_in(whole: &Sql, params: &[Param]) -> Vec<usize> {
+    let number = |index: usize| {
+        let is_same = |other: &&Param| other.predicate == params[index].predicate;
+        let earlier = params[..index].iter().filter(is_same).count();
+        let mut found = (1..).zip(&whole.params).filter(|(_, param)| is_same(param)).map(|(number, _)| number);
+        found.nth(earlier).unwrap_or(index + 1)
+    };
+    (0..params.len()).map(number).collect()
 }
 
 /// The only type that writes SQL.
@@ -244,11 +259,15 @@ struct Writer {
     dialect: Dialect,
     text: String,
     params: Vec<Param>,
+    /// The predicate that is being written, as in [`Param`].
+    predicate: usize,
+    /// The numbers of the parameters, if they are not counted from one.
+    numbers: Vec<usize>,
 }
 
 impl Writer {
     fn new(dialect: Dialect) -> Self {
-        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8) }
+        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), predicate: 0, numbers: Vec::new() }
     }
 
     fn finish(self) -> Sql {
@@ -305,7 +324,7 @@ impl Writer {
     }
 
     fn bind(&mut self, kind: Kind, arity: Arity, source: Source) -> usize {
-        self.params.push(Param { kind, arity, source });
+        self.params.push(Param { kind, arity, source, predicate: self.predicate });
         let number = self.params.len();
         self.placeholder(number);
         number
@@ -314,7 +333,8 @@ impl Writer {
     /// Refers to a value that is bound already.
     fn placeholder(&mut self, number: usize) {
         let Param { kind, arity, .. } = self.params[number - 1];
-        dialect::placeholder(self, number, kind, arity);
+        let shown = self.numbers.get(number - 1).copied().unwrap_or(number);
+        dialect::placeholder(self, shown, kind, arity);
     }
 
     /// A limit or offset.

@@ -1,15 +1,15 @@
 //! Boots a process from its configuration: opens the database, resolves the manifest, checks it against the database.
 
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use identity::account::Permission;
 use identity::strategy::Strategy;
-use query::catalog::Catalog;
+use query::catalog::{Catalog, Resource};
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use store::check::Report;
-use store::hub_records::{Records, accounts, clients, rights};
+use store::hub_records::{Records, TablesState, accounts, clients, rights};
 use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
@@ -26,6 +26,12 @@ use crate::query_service::QueryService;
 use crate::query_service::reader::DatabaseReader;
 use crate::satellite::Satellite;
 
+/// How long a command that only reads waits for a SQLite file that another process has locked.
+const READER_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How many resources a line of the log names.
+const MAX_LOGGED_RESOURCES: usize = 20;
+
 pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let app_files = app_files(config)?;
     let role = role(config)?;
@@ -37,6 +43,9 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
         Some(url) => Some(open("DATABASE_READ_URL", url, &config.database, &catalog).await?),
         None => None,
     };
+    if let Some(warning) = open_resources(config, &catalog, MAX_LOGGED_RESOURCES) {
+        tracing::warn!("{warning}");
+    }
     if !declared.resources.is_empty() {
         let report = bind(&mut catalog, &primary).await?;
         refuse_errors(&report, &name)?;
@@ -50,6 +59,22 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
     let queries = QueryService { catalog: Arc::new(catalog), reader: DatabaseReader::new(primary, replica, &budgets), budgets };
     Ok(AppState { queries, authenticator, graphql, app_files })
+}
+
+/// A warning that names the resources that everyone can read, although the manifest does not say so. Under `none` everyone can read anyway.
+pub(crate) fn open_resources(config: &Config, catalog: &Catalog, max_names: usize) -> Option<String> {
+    let names: Vec<&str> = catalog.open_resources().map(|resource| resource.full_name.as_str()).collect();
+    if config.strategy == Strategy::None || names.is_empty() {
+        return None;
+    }
+    let opening = match names.len() {
+        1 => "1 resource has no permission: everyone can read it".to_owned(),
+        count => format!("{count} resources have no permission: everyone can read them"),
+    };
+    let listed = names[..names.len().min(max_names)].join(", ");
+    let more =
+        if names.len() > max_names { format!(" and {} more, see `peristyle check`", names.len() - max_names) } else { String::new() };
+    Some(format!("{opening}: {listed}{more}; set `permission`, or `public = true` if this is meant"))
 }
 
 enum Role {
@@ -193,19 +218,48 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, CatalogError> {
 
 /// Opens a database. A missing SQLite file is created only if the manifest declares no tables.
 pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
-    if let Some(path) = Database::sqlite_path(url) {
-        let missing = !Path::new(path).exists();
-        if missing && catalog.resources().iter().any(|resource| !resource.is_own()) {
-            return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables in it")));
-        }
-        if missing {
-            create_private(path).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be created: {error}")))?;
-        }
+    if let Some(path) = missing_file(variable, url)? {
+        refuse_declared_tables(variable, path, catalog)?;
+        create_private(path).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be created: {error}")))?;
     }
+    connect(variable, url, settings).await
+}
+
+/// Opens the database for a command that only reads it. It creates nothing, and waits only briefly for a SQLite file that is locked.
+pub(crate) async fn open_existing(config: &Config, catalog: &Catalog) -> Result<Database, BootError> {
+    let (variable, url) = ("DATABASE_URL", &config.database_url);
+    if let Some(path) = missing_file(variable, url)? {
+        refuse_declared_tables(variable, path, catalog)?;
+        return Err(BootError(format!(
+            "{variable}: the SQLite file {path:?} does not exist; `peristyle migrate` creates it with the tables of a hub, and `peristyle serve` creates it too"
+        )));
+    }
+    connect(variable, url, &DatabaseSettings { lock_timeout: READER_LOCK_TIMEOUT, ..config.database }).await
+}
+
+async fn connect(variable: &str, url: &str, settings: &DatabaseSettings) -> Result<Database, BootError> {
     let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
     let database = Database::open(url, settings).map_err(refused)?;
     database.check_server().await.map_err(refused)?;
     Ok(database)
+}
+
+/// The path of a SQLite file that does not exist.
+fn missing_file<'u>(variable: &str, url: &'u str) -> Result<Option<&'u str>, BootError> {
+    let Some(path) = Database::sqlite_path(url) else { return Ok(None) };
+    match std::fs::metadata(path) {
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Some(path)),
+        Err(error) => Err(BootError(format!("{variable}: the SQLite file {path:?} cannot be opened: {error}"))),
+    }
+}
+
+/// Refuses a missing SQLite file if the manifest declares tables in it: no command of this program creates those.
+fn refuse_declared_tables(variable: &str, path: &str, catalog: &Catalog) -> Result<(), BootError> {
+    if catalog.resources().iter().all(Resource::is_own) {
+        return Ok(());
+    }
+    Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables in it")))
 }
 
 /// Creates a file that other users cannot read, since it may hold password hashes.
@@ -218,12 +272,39 @@ fn create_private(path: &str) -> std::io::Result<()> {
     }
 }
 
+/// The records of a hub, for a command that adds to them: creates or migrates their tables first.
 pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
     rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
     Ok(records)
+}
+
+/// The records of a hub, for a command that changes none of them. Creates nothing.
+pub(crate) async fn existing_records(config: &Config) -> Result<Records, BootError> {
+    let database = open_existing(config, &Catalog::default()).await?;
+    let records = Records::read_only(&database).map_err(unusable)?;
+    require_tables(&records).await?;
+    records.check_privileges().await.map_err(unusable)?;
+    Ok(records)
+}
+
+/// Refuses a database whose tables of a hub are not those of this version.
+pub(crate) async fn require_tables(records: &Records) -> Result<(), BootError> {
+    let state = records.tables_state().await.map_err(unusable)?;
+    migration_hint(state).map_or(Ok(()), |hint| Err(BootError(format!("DATABASE_URL: {hint}"))))
+}
+
+/// What to run if the tables of a hub are not those of this version.
+pub(crate) fn migration_hint(state: TablesState) -> Option<&'static str> {
+    match state {
+        TablesState::Missing => Some("the hub's own tables are missing; run `peristyle migrate`, or start `peristyle serve`"),
+        TablesState::Outdated => {
+            Some("the hub's own tables are those of an older version; run `peristyle migrate`, or start `peristyle serve`")
+        }
+        TablesState::Current => None,
+    }
 }
 
 /// Checks the catalog against the database, and takes from it what statements can rely on.

@@ -74,14 +74,15 @@ impl Caller {
 
     /// Refuses a caller without a permission: 401 without a token, 403 with one.
     pub fn require(&self, permission: &str) -> Result<(), Problem> {
-        if self.viewer.has_permission(permission) { Ok(()) } else { Err(self.refusal()) }
+        if self.viewer.has_permission(permission) { Ok(()) } else { Err(self.refusal(permission)) }
     }
 
-    /// The refusal for a missing permission: 401 for an anonymous caller, 403 otherwise.
-    pub fn refusal(&self) -> Problem {
+    /// The refusal for a missing permission: 401 for an anonymous caller, 403 otherwise. Only an account reads the name of the permission.
+    pub fn refusal(&self, permission: &str) -> Problem {
         match self.identity {
             Identity::Anonymous => Problem::Unauthenticated,
-            Identity::Unchecked | Identity::Account(_) => Problem::Forbidden,
+            Identity::Unchecked => Problem::Forbidden,
+            Identity::Account(_) => Problem::MissingPermission(permission.to_owned().into()),
         }
     }
 }

@@ -180,7 +180,7 @@ fn execute(command: AnyCommand) -> Result<ExitCode, CommandError> {
 }
 
 async fn run_configured(config: &Config, command: Command) -> Result<ExitCode, CommandError> {
-    let admin = |json| AdminContext::open(config, OutputFormat::of(json));
+    let admin = |json, usage| AdminContext::open(config, OutputFormat::of(json), usage);
     match command {
         Command::Serve { until_stdin_closes, json } => {
             return serve::run(config, StopOn::of(until_stdin_closes), OutputFormat::of(json)).await;
@@ -190,13 +190,15 @@ async fn run_configured(config: &Config, command: Command) -> Result<ExitCode, C
         Command::Explain(arguments) => explain::run(config, arguments).await?,
         Command::Schema(arguments) => schema::run(config, &arguments)?,
         Command::Keys(AdminCommand { action, json }) => keys::run(config, action, OutputFormat::of(json)).await?,
-        Command::Role(AdminCommand { action, json }) => role::run(&admin(json).await?, action).await?,
-        Command::Account(AdminCommand { action, json }) => account::run(&admin(json).await?, action, &config.app_url).await?,
-        Command::Client(AdminCommand { action, json }) => client::run(&admin(json).await?, action).await?,
-        Command::Tenant(AdminCommand { action, json }) => tenant::run(&admin(json).await?, action).await?,
-        Command::App(AdminCommand { action, json }) => app::run(&admin(json).await?, action).await?,
-        Command::Session(AdminCommand { action, json }) => session::run(&admin(json).await?, action).await?,
-        Command::Event(AdminCommand { action, json }) => event::run(&admin(json).await?, action).await?,
+        Command::Role(AdminCommand { action, json }) => role::run(&admin(json, action.records_use()).await?, action).await?,
+        Command::Account(AdminCommand { action, json }) => {
+            account::run(&admin(json, action.records_use()).await?, action, &config.app_url).await?
+        }
+        Command::Client(AdminCommand { action, json }) => client::run(&admin(json, action.records_use()).await?, action).await?,
+        Command::Tenant(AdminCommand { action, json }) => tenant::run(&admin(json, action.records_use()).await?, action).await?,
+        Command::App(AdminCommand { action, json }) => app::run(&admin(json, action.records_use()).await?, action).await?,
+        Command::Session(AdminCommand { action, json }) => session::run(&admin(json, action.records_use()).await?, action).await?,
+        Command::Event(AdminCommand { action, json }) => event::run(&admin(json, action.records_use()).await?, action).await?,
         Command::Migrate { json } => migrate(config, OutputFormat::of(json)).await?,
     }
     Ok(ExitCode::SUCCESS)

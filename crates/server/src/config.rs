@@ -2,6 +2,7 @@
 
 mod allowed_hosts;
 mod memory_limit;
+mod near_names;
 pub mod satellite;
 mod setting;
 mod urls;
@@ -35,6 +36,11 @@ pub struct ConfigError {
 impl ConfigError {
     pub fn missing(variable: &'static str) -> Self {
         ConfigError { variable, problem: "is missing".to_owned() }
+    }
+
+    /// Both errors in one message.
+    fn and(self, other: ConfigError) -> Self {
+        ConfigError { variable: self.variable, problem: format!("{}; {other}", self.problem) }
     }
 }
 
@@ -126,6 +132,7 @@ impl Config {
                 Err(std::env::VarError::NotUnicode(_)) => return Err(ConfigError { variable: name, problem: "is not UTF-8".to_owned() }),
             }
         }
+        near_names::refuse(std::env::vars_os(), &values)?;
         Self::from_values(&values)
     }
 

@@ -3,6 +3,8 @@
 mod graphql;
 pub(crate) mod oauth;
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use axum::http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
@@ -34,8 +36,9 @@ pub enum Problem {
     MethodNotAllowed(&'static str),
     #[error("the body is larger than 1 MiB")]
     TooLarge,
-    #[error("a body is sent as application/json, in UTF-8")]
-    MediaType,
+    /// Holds what the content type says.
+    #[error("the body must be application/json in UTF-8; found {0}")]
+    MediaType(String),
     #[error("the body did not arrive in time")]
     SlowBody,
     #[error("the body ended before it was whole")]
@@ -44,9 +47,8 @@ pub enum Problem {
     Malformed(&'static str),
     #[error("{}", fault_summary("input", .0.iter().map(|fault| fault.message.as_str())))]
     Input(Vec<InputFault>),
-    /// The caller lacks this permission for a part of the request.
     #[error("this needs the permission {0}")]
-    MissingPermission(&'static str),
+    MissingPermission(Cow<'static, str>),
     #[error(
         "the client {0} of the access token may not change records of the hub; `peristyle client update --id {0} --administers true` allows it"
     )]
@@ -120,7 +122,7 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
         Problem::MethodNotAllowed("GET"),
         Problem::SlowBody,
         Problem::TooLarge,
-        Problem::MediaType,
+        Problem::MediaType(String::new()),
         Problem::ContentEncoding,
         Problem::Internal(""),
         Problem::HubUnavailable,
@@ -197,7 +199,7 @@ impl Problem {
             Problem::NotFound(_) => (StatusCode::NOT_FOUND, "NOT_FOUND", "Not found"),
             Problem::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed"),
             Problem::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "Body too large"),
-            Problem::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type"),
+            Problem::MediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type"),
             Problem::SlowBody => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow"),
             Problem::BrokenBody => (StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off"),
             Problem::Malformed(_) => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Request malformed"),

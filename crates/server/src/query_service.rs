@@ -44,7 +44,7 @@ pub struct QueryService {
 impl QueryService {
     /// Decides permission. This comes before the statement is read.
     pub(crate) fn enter<'s, 'c>(&'s self, resource: ResourceId, caller: &'c Caller) -> Result<ReadAccess<'s, 'c>, Problem> {
-        policy::authorize_read(&self.catalog, resource, caller.viewer()).map_err(|policy::Denied| caller.refusal())
+        policy::authorize_read(&self.catalog, resource, caller.viewer()).map_err(|policy::Denied(permission)| caller.refusal(permission))
     }
 
     /// Validates a parsed `{query?, constraint?}`, for the row with this key if there is one, and writes its SQL. It takes no connection.

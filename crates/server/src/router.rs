@@ -221,7 +221,7 @@ async fn health(_: Caller) -> Response<Body> {
 }
 
 async fn ready(_: Caller, State(state): State<AppState>) -> Response<Body> {
-    if let Err(error) = state.queries.reader.ping().await {
+    if let Err(error) = state.queries.reader.ping(&state.queries.catalog).await {
         return Problem::of_records(error).response();
     }
     match state.authenticator.as_satellite() {

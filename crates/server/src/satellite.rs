@@ -22,7 +22,7 @@ use axum::body::Bytes;
 use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
-use identity::token::{BearerClaims, Expectation, ExpiryClock, Unverified, Verified};
+use identity::token::{BearerClaims, Expectation, ExpiryClock, TokenFault, Unverified, Verified};
 use store::replica_state::ReplicaState;
 
 use crate::boot_error::BootError;
@@ -47,6 +47,8 @@ use single_flight::SingleFlight;
 const FIRST_KEYS_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long after a failure stale accounts are used without asking the hub.
 const BRIDGE_SECONDS: i64 = 2;
+/// The least time between two log lines about a wrong audience.
+const WRONG_AUDIENCE_SECONDS: i64 = 60;
 
 #[derive(Clone, Debug)]
 pub struct Satellite(Arc<Inner>);
@@ -68,6 +70,8 @@ struct Inner {
     /// When a lookup last failed, in seconds.
     failed_at: AtomicI64,
     budgets: Budgets,
+    /// When a wrong audience was last logged, in seconds.
+    wrong_audience_logged_at: AtomicI64,
     /// When the hub last answered `/health`, in seconds.
     healthy_at: AtomicI64,
 }
@@ -97,6 +101,7 @@ impl Satellite {
             refused_token_limit: RefusedTokenLimit::new(shared.clone()),
             shared,
             failed_at: AtomicI64::new(i64::MIN),
+            wrong_audience_logged_at: AtomicI64::new(i64::MIN),
             healthy_at: AtomicI64::new(i64::MIN),
             settings,
             budgets,
@@ -180,14 +185,32 @@ impl Satellite {
     async fn verify(&self, text: &str) -> Result<Verified<BearerClaims>, Problem> {
         let token = Unverified::read(text).map_err(refused)?;
         let keys = self.0.keys.with(token.key_id()).await.map_err(|none| match none {
-            NoKey::Unknown => refused(identity::token::TokenFault::UnknownKey),
+            NoKey::Unknown => refused(TokenFault::UnknownKey),
             NoKey::Unavailable => Problem::HubUnavailable,
         })?;
         let key = keys.find(token.key_id()).ok_or(Problem::HubUnavailable)?;
         let own = self.0.settings.client.as_str();
         let audiences: Vec<&str> = std::iter::once(own).chain(self.0.settings.audiences.iter().map(String::as_str)).collect();
         let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: clock::now(), end: ExpiryClock::Issuers };
-        token.verify_bearer(key, &expected).map_err(refused)
+        token.verify_bearer(key, &expected).map_err(|fault| {
+            if fault == TokenFault::Audience {
+                self.log_wrong_audience(&audiences);
+            }
+            refused(fault)
+        })
+    }
+
+    /// Logs at most once a minute, since every request with such a token comes here.
+    fn log_wrong_audience(&self, expected: &[&str]) {
+        let now = clock::now().unix();
+        let last = self.0.wrong_audience_logged_at.load(Ordering::Relaxed);
+        let is_due = now.saturating_sub(last) >= WRONG_AUDIENCE_SECONDS;
+        if is_due && self.0.wrong_audience_logged_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            tracing::warn!(
+                expected = expected.join(", "),
+                "refused a token of the hub for another audience; OAUTH_CLIENT_ID and OAUTH_AUDIENCES name the expected ones"
+            );
+        }
     }
 
     /// Fetches the account and caches it. If it was dropped meanwhile, fetches once more.

@@ -6,7 +6,7 @@
 use std::pin::Pin;
 
 use bytes::Bytes;
-use query::catalog::Catalog;
+use query::catalog::{Catalog, TableName};
 use query::plan::Operation;
 use query::sql::{Dialect, Query};
 use tracing::Instrument;
@@ -116,6 +116,14 @@ impl Database {
                 let tables = values::declared(catalog);
                 sqlite.sample(move |connection, begin| values::invalid_values(connection, &tables, begin)).await
             }
+        }
+    }
+
+    /// The places of the tables that do not exist, in the list.
+    pub async fn missing_tables(&self, tables: &[&TableName]) -> Result<Vec<usize>, Error> {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.missing_tables(tables).await,
+            Engine::Sqlite(sqlite) => sqlite.missing_tables(tables).await,
         }
     }
 

@@ -96,9 +96,8 @@ impl From<rusqlite::Error> for Error {
             (ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY, _) => Error::Exists,
             (ffi::SQLITE_CONSTRAINT_FOREIGNKEY, _) => Error::Missing,
             (_, Some(ErrorCode::OperationInterrupted)) => Error::Timeout,
-            (_, Some(ErrorCode::CannotOpen | ErrorCode::DatabaseBusy | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => {
-                Error::Unavailable(message)
-            }
+            (_, Some(ErrorCode::DatabaseBusy)) => Error::Unavailable("another process has locked the SQLite file".to_owned()),
+            (_, Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => Error::Unavailable(message),
             (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(read_only(&error)),
             _ => Error::Refused(Refusal { code: None, message }),
         }

@@ -34,6 +34,7 @@ use crate::Error;
 use crate::database::{Database, Engine};
 
 pub use audit_log::AuditLine;
+pub use migrate::TablesState;
 pub(crate) use values::unexpected;
 pub use values::{Bind, Row};
 
@@ -82,6 +83,14 @@ impl Records {
         Ok(Records(match &database.0 {
             Engine::Postgres(postgres) => Backend::Postgres(postgres::PostgresWriters::of(postgres)?),
             Engine::Sqlite(sqlite) => Backend::Sqlite(sqlite::SqliteWriter::of(sqlite)?),
+        }))
+    }
+
+    /// The records of a database that must stay as it is. A SQLite file keeps its journal mode.
+    pub fn read_only(database: &Database) -> Result<Self, Error> {
+        Ok(Records(match &database.0 {
+            Engine::Postgres(postgres) => Backend::Postgres(postgres::PostgresWriters::of(postgres)?),
+            Engine::Sqlite(sqlite) => Backend::Sqlite(sqlite::SqliteWriter::read_only(sqlite)?),
         }))
     }
 

@@ -22,6 +22,7 @@ use std::time::Duration;
 use deadpool::Runtime;
 use deadpool::managed::{self, Metrics, PoolError, RecycleError, RecycleResult};
 use lru::LruCache;
+use query::catalog::{Identifier, TableName};
 use query::sql::Sql;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::Type;
@@ -52,6 +53,8 @@ pub(crate) const FAILED: &str = "25P02";
 const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 const POOL_TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long `/ready` waits for an answer.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// JIT never pays for a page. Prefetching one block (PostgreSQL's old default) looks up every block of a bitmap scan twice.
 const READER_SETUP: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
@@ -220,8 +223,26 @@ impl Postgres {
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {
+        self.probe(async |connection| connection.client.check_connection().await).await
+    }
+
+    /// The places of the tables that do not exist, in the list.
+    pub(crate) async fn missing_tables(&self, tables: &[&TableName]) -> Result<Vec<usize>, Error> {
+        const MISSING: &str = "SELECT place FROM unnest($1, $2) WITH ORDINALITY AS listed (schema, name, place) \
+             WHERE to_regclass(concat_ws('.', quote_ident(schema), quote_ident(name))) IS NULL ORDER BY place";
+        let schemas: Vec<Option<&str>> = tables.iter().map(|table| table.schema.as_ref().map(Identifier::plain)).collect();
+        let names: Vec<&str> = tables.iter().map(|table| table.name.plain()).collect();
+        // Unnamed, so that it works behind every pooler.
+        let asked = self.probe(async |connection| {
+            connection.client.query_typed(MISSING, &[(&schemas, Type::TEXT_ARRAY), (&names, Type::TEXT_ARRAY)]).await
+        });
+        // The database counts from one.
+        Ok(asked.await?.iter().filter_map(|row| usize::try_from(row.get::<_, i64>(0) - 1).ok()).collect())
+    }
+
+    async fn probe<T>(&self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
         let mut lease = self.lease().await?;
-        match lease.step(Duration::from_secs(2), async |connection| connection.client.check_connection().await).await {
+        match lease.step(PROBE_TIMEOUT, step).await {
             Err(Error::Timeout) => Err(Error::Unavailable("no answer within two seconds".to_owned())),
             other => other,
         }
@@ -252,9 +273,15 @@ pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error>
         Ok(connection) => Ok(Lease::new(connection)),
         Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
         // Whatever the reason, there is no connection.
-        Err(PoolError::Backend(Error::Refused(refusal))) => Err(Error::Unavailable(refusal.to_string())),
+        Err(PoolError::Backend(Error::Refused(refusal))) => Err(no_connection(pool, &refusal.to_string())),
+        Err(PoolError::Backend(Error::Unavailable(reason))) => Err(no_connection(pool, &reason)),
         Err(PoolError::Backend(Error::Setting(setting))) => Err(Error::Unavailable(setting)),
         Err(PoolError::Backend(other)) => Err(other),
+        Err(PoolError::Timeout(managed::TimeoutType::Create)) => Err(no_connection(pool, "no answer in time")),
         Err(other) => Err(Error::Unavailable(other.to_string())),
     }
+}
+
+fn no_connection(pool: &managed::Pool<Manager>, reason: &str) -> Error {
+    Error::Unavailable(format!("no connection to {}: {reason}", pool.manager().connector.servers()))
 }

@@ -8,6 +8,8 @@ pub struct DatabaseSettings {
     /// How many more connections are reserved for account lookups and health checks.
     pub reserved: usize,
     pub timeout: Duration,
+    /// How long a statement waits for a SQLite file that another process locks, at most `timeout`.
+    pub lock_timeout: Duration,
     pub prepare: Prepare,
     pub stall_timeout: Duration,
     /// How long a stream may take in all, including waits for its reader.
@@ -30,6 +32,7 @@ impl Default for DatabaseSettings {
             pool: 16,
             reserved: 0,
             timeout: seconds,
+            lock_timeout: Duration::from_secs(5),
             prepare: Prepare::On,
             stall_timeout: seconds,
             stream_timeout: Duration::from_secs(600),

@@ -11,11 +11,13 @@ mod sample;
 mod session;
 mod snapshot;
 
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use query::catalog::TableName;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -70,8 +72,7 @@ type FileId = (u64, u64);
 impl Location {
     fn file_id(&self) -> Result<Option<FileId>, Error> {
         let Location::File(path) = self else { return Ok(None) };
-        let file =
-            std::fs::metadata(path).map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?;
+        let file = std::fs::metadata(path).map_err(|error| cannot_open(path, &error))?;
         Ok(Some((file.dev(), file.ino())))
     }
 
@@ -179,6 +180,21 @@ impl Sqlite {
         self.run(move |connection, interrupt| sample(connection, &|| interrupt.renew(each))).await
     }
 
+    /// The places of the tables that do not exist, in the list. Only tables of the file itself are looked for.
+    pub(crate) async fn missing_tables(&self, tables: &[&TableName]) -> Result<Vec<usize>, Error> {
+        let in_file = |table: &&&TableName| table.schema.as_ref().is_none_or(|schema| schema.plain().eq_ignore_ascii_case("main"));
+        let wanted: Vec<Option<String>> =
+            tables.iter().map(|table| Some(table).filter(in_file).map(|table| table.name.plain().to_ascii_lowercase())).collect();
+        self.run(move |connection, _| {
+            let mut statement = connection.prepare_cached("SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view')")?;
+            let lower = |row: &rusqlite::Row<'_>| row.get::<_, String>(0).map(|name| name.to_ascii_lowercase());
+            let names: HashSet<String> = statement.query_map([], lower)?.collect::<Result<_, _>>()?;
+            let is_missing = |name: &Option<String>| name.as_ref().is_some_and(|name| !names.contains(name));
+            Ok(wanted.iter().enumerate().filter(|(_, name)| is_missing(name)).map(|(place, _)| place).collect())
+        })
+        .await
+    }
+
     pub(crate) async fn ping(&self) -> Result<(), Error> {
         self.run(|connection, _| Ok(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?)).await
     }
@@ -196,14 +212,24 @@ fn connect(location: &Location, session: &Session) -> Result<Connection, Error> 
         // Writable if that is allowed, since reading may first have to recover the WAL. No statement writes.
         Location::File(path) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
-            .map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?,
+            .map_err(|error| cannot_open(path, &error))?,
     };
     session.apply(&connection).map_err(|error| match (error.sqlite_error_code(), location) {
         (Some(ErrorCode::NotADatabase), Location::File(path)) => Error::Setting(format!("the file {path:?} is no SQLite database")),
+        (Some(ErrorCode::DatabaseBusy), Location::File(path)) => {
+            Error::Unavailable(format!("another process has locked the SQLite file {path:?}"))
+        }
+        (Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied), Location::File(path)) => cannot_open(path, &error),
         _ => error.into(),
     })?;
     connection.set_prepared_statement_cache_capacity(MAX_STATEMENTS);
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
     Ok(connection)
+}
+
+/// The reason of the system if it does not let the file be read; SQLite itself gives none.
+fn cannot_open(path: &str, error: &dyn std::error::Error) -> Error {
+    let reason = std::fs::File::open(path).map_or_else(|reason| reason.to_string(), |_| error.to_string());
+    Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {reason}"))
 }

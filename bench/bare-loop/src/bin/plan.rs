@@ -74,7 +74,7 @@ fn best(catalog: &Catalog, body: &[u8]) -> Result<Duration, Box<dyn Error>> {
 
 fn pass(catalog: &Catalog, viewer: &Viewer, body: &[u8]) -> Result<(), Box<dyn Error>> {
     let resource = catalog.by_name("shop.customer").ok_or("the manifest has no shop.customer")?;
-    let access = authorize_read(catalog, resource, viewer)?;
+    let access = authorize_read(catalog, resource, viewer).map_err(|denied| denied.to_string())?;
     let body = query::parse::body(black_box(body))?;
     let statement = match body.constraint {
         Some(constraint) => query::merge::merge(body.query, constraint),

@@ -96,6 +96,7 @@ impl Resolver {
             table: TableName::new(&declaration.table.clone().unwrap_or_else(|| snake(&plural))),
             plural,
             permission: declaration.permission.clone(),
+            public: declaration.public,
             fields,
             relations: Vec::new(),
             key,

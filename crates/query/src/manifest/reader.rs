@@ -8,7 +8,7 @@ use crate::messages::{did_you_mean, quoted_list};
 
 use super::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
 
-const RESOURCE_KEYS: [&str; 7] = ["table", "plural", "permission", "soft-delete", "constraint", "fields", "relations"];
+const RESOURCE_KEYS: [&str; 8] = ["table", "plural", "permission", "public", "soft-delete", "constraint", "fields", "relations"];
 const FIELD_KEYS: [&str; 9] = ["type", "key", "column", "null", "hidden", "mask", "unmask", "values", "stored"];
 const RELATION_KEYS: [&str; 5] = ["one", "many", "on", "through", "to"];
 
@@ -127,11 +127,13 @@ impl Reader {
             table: None,
             plural: None,
             permission: None,
+            public: false,
             soft_delete: None,
             constraint: None,
             fields: Vec::new(),
             relations: Vec::new(),
         };
+        let mut public_at = None;
         for (key, value, offset) in self.entries(value, "a resource", &RESOURCE_KEYS) {
             match key {
                 "table" => resource.table = self.text(value, key),
@@ -142,6 +144,10 @@ impl Reader {
                     }
                 }
                 "permission" => resource.permission = self.text(value, key),
+                "public" => {
+                    resource.public = self.boolean(value, key)?;
+                    public_at = Some(offset).filter(|_| resource.public);
+                }
                 "soft-delete" => resource.soft_delete = self.text(value, key).map(|name| (name, self.line(offset))),
                 "constraint" => resource.constraint = Some((json(value.get_ref()), self.line(offset))),
                 "fields" => {
@@ -155,6 +161,9 @@ impl Reader {
                     }
                 }
             }
+        }
+        if let (Some(offset), Some(permission)) = (public_at, &resource.permission) {
+            self.fault(offset, format!("`public = true` contradicts `permission = {permission:?}`; a resource takes one of them"));
         }
         Some(resource)
     }

@@ -13,7 +13,7 @@ use crate::value::{self, Value};
 
 use super::filter::Subject;
 use super::predicate::{Column, Membership, Predicate};
-use super::{MAX_VALUES, Planner, Rights};
+use super::{MAX_VALUES, Planner, Rights, peer_operators};
 
 /// Where an operator is, and how its value is read.
 #[derive(Clone, Copy)]
@@ -74,7 +74,8 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn unknown_operator(&mut self, field: &Field, name: &str, at: Location) {
-        let hint = did_you_mean(name, &OPERATORS.map(|(name, _)| name));
+        let known = || did_you_mean(name, &OPERATORS.map(|(name, _)| name));
+        let hint = peer_operators::hint(name, &field.kind).unwrap_or_else(known);
         let accepted = quoted_list(&field.kind.operators());
         self.fault(Code::UnknownOperator, at, format!("unknown operator `{}`{hint}; `{}` takes {accepted}", shorten(name), field.name));
     }
@@ -96,7 +97,8 @@ impl<'c> Planner<'c, '_> {
         let field = column.field;
         if !field.kind.admits(operator) {
             let (name, kind, accepted) = (&field.name, field.kind.name(), quoted_list(&field.kind.operators()));
-            let message = format!("`{}` does not apply to `{name}` of type {kind}, which takes {accepted}", operator.as_str());
+            let hint = peer_operators::hint(operator.as_str(), &field.kind).unwrap_or_default();
+            let message = format!("`{}` does not apply to `{name}` of type {kind}{hint}, which takes {accepted}", operator.as_str());
             self.fault(Code::OperatorType, context.at, message);
             return None;
         }

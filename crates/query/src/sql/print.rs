@@ -17,9 +17,9 @@ pub(super) fn sql(select: &SqlSelect<'_>, dialect: Dialect) -> Sql {
     writer.finish()
 }
 
-/// The text of conditions by themselves.
-pub(super) fn condition_list(conditions: &[Condition<'_>], dialect: Dialect) -> Sql {
-    let mut writer = Writer::new(dialect);
+/// The text of conditions by themselves. Their parameters get these numbers, or are counted from one.
+pub(super) fn condition_list(conditions: &[Condition<'_>], dialect: Dialect, numbers: Vec<usize>) -> Sql {
+    let mut writer = Writer { numbers, ..Writer::new(dialect) };
     writer.condition_list(conditions);
     writer.finish()
 }
@@ -352,6 +352,7 @@ impl Writer {
     }
 
     fn test(&mut self, predicate: &Predicate<'_>, logic: Logic) {
+        self.predicate = std::ptr::from_ref(predicate).addr();
         match predicate {
             Predicate::Always => self.raw("TRUE"),
             Predicate::Compare { column, comparison, value } => dialect::compare(self, *column, *comparison, value, logic),
@@ -366,6 +367,7 @@ impl Writer {
             // `exists` makes nodes of the last four.
             Predicate::Never | Predicate::All(_) | Predicate::Any(_) | Predicate::Not(_) | Predicate::Exists(_) => self.raw("FALSE"),
         }
+        self.predicate = 0;
     }
 
     fn order_by(&mut self, order: OrderBy<'_>) {

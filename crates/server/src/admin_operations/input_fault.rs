@@ -76,7 +76,7 @@ pub(super) fn invalid_json(error: query::error::Error) -> Problem {
 impl From<AdminError> for Problem {
     fn from(error: AdminError) -> Self {
         match error {
-            AdminError::Forbidden(permission) => Problem::MissingPermission(permission),
+            AdminError::Forbidden(permission) => Problem::MissingPermission(permission.into()),
             AdminError::Rights(fault) => Problem::Rights(fault),
             AdminError::Invalid(message) => one(InputCode::Value, String::new(), message),
             AdminError::UnknownReference { path, message } => one(InputCode::NoRecord, path, message),

@@ -1,5 +1,7 @@
 //! One request for an operation: checks the permission, then the input, makes the change, and reads the record as the caller may read it.
 
+use std::borrow::Cow;
+
 use identity::account::rights::RightsFault;
 use identity::audit_event::{AuditEvent, OperationRefusal};
 use query::catalog::Resource;
@@ -62,11 +64,11 @@ impl<'a> OperationRequest<'a> {
         operation: &'static Operation,
         client_address: &'a str,
     ) -> Result<Self, Problem> {
-        let account = caller.account().ok_or_else(|| caller.refusal())?;
+        let account = caller.account().ok_or_else(|| caller.refusal(operation.permission))?;
         let request = OperationRequest { queries, hub, caller, account, operation, client_address };
         if !caller.viewer().has_permission(operation.permission) {
             request.audit_refusal(OperationRefusal::Permission(operation.permission)).await;
-            return Err(caller.refusal());
+            return Err(caller.refusal(operation.permission));
         }
         if let Err(problem) = caller.may_administer() {
             request.audit_refusal(OperationRefusal::Client).await;
@@ -159,7 +161,7 @@ impl<'a> OperationRequest<'a> {
 /// The reason for the audit log; nothing for a fault of the input or an internal error.
 fn refusal_reason(problem: &Problem) -> Option<OperationRefusal> {
     match problem {
-        Problem::MissingPermission(permission) => Some(OperationRefusal::Permission(permission)),
+        Problem::MissingPermission(Cow::Borrowed(permission)) => Some(OperationRefusal::Permission(permission)),
         Problem::Rights(RightsFault::NotHeld) => Some(OperationRefusal::NotHeld),
         Problem::Rights(RightsFault::LastAdministrator) => Some(OperationRefusal::LastAdministrator),
         Problem::Rights(RightsFault::BuiltIn) => Some(OperationRefusal::BuiltInRole),

@@ -39,10 +39,11 @@ async fn verified(authenticator: &Authenticator, request: &Parts) -> Result<Resp
     }
     let asked = permissions(request.uri.query().unwrap_or_default())?;
     let caller = authenticator.caller(&request.headers, &request.extensions).await?;
-    let account = caller.account().ok_or_else(|| caller.refusal())?;
+    let refusal = || caller.refusal(&asked.join(" or "));
+    let account = caller.account().ok_or_else(refusal)?;
     let held: Vec<&str> = asked.iter().map(String::as_str).filter(|name| caller.viewer().has_permission(name)).collect();
     if held.is_empty() && !asked.is_empty() {
-        return Err(caller.refusal());
+        return Err(refusal());
     }
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();

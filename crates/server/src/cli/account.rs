@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::administration::{AccountChange, describe_tenant};
 use crate::{clock, random};
 
-use super::admin_context::{AdminContext, RecordTable, not_found, require_change};
+use super::admin_context::{AdminContext, RecordTable, RecordsUse, not_found, require_change};
 use super::output::print_once;
 use super::{CommandError, usage};
 
@@ -61,6 +61,20 @@ pub(super) enum AccountAction {
     /// Print a one-time link that sets a new password, valid for an hour
     #[command(after_help = "Example:\n  peristyle account reset --username ana")]
     Reset(AccountName),
+}
+
+impl AccountAction {
+    pub(super) fn records_use(&self) -> RecordsUse {
+        match self {
+            AccountAction::Add(_) => RecordsUse::Add,
+            AccountAction::List { .. } | AccountAction::Show(_) => RecordsUse::Read,
+            AccountAction::Update(_)
+            | AccountAction::Remove(_)
+            | AccountAction::Password { .. }
+            | AccountAction::Invite(_)
+            | AccountAction::Reset(_) => RecordsUse::Change,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

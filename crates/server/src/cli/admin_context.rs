@@ -29,9 +29,24 @@ pub(super) struct AdminContext {
     pub(super) output: OutputFormat,
 }
 
+/// What a command does with the hub's records. Only one that adds a record creates or migrates their tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RecordsUse {
+    Read,
+    Change,
+    Add,
+}
+
 impl AdminContext {
-    pub(super) async fn open(config: &Config, output: OutputFormat) -> Result<Self, CommandError> {
-        let records = boot::records(&config.database_url, &config.database).await?;
+    pub(super) async fn open(config: &Config, output: OutputFormat, usage: RecordsUse) -> Result<Self, CommandError> {
+        let records = match usage {
+            RecordsUse::Read => boot::existing_records(config).await?,
+            RecordsUse::Change => {
+                boot::existing_records(config).await?;
+                boot::records(&config.database_url, &config.database).await?
+            }
+            RecordsUse::Add => boot::records(&config.database_url, &config.database).await?,
+        };
         Ok(AdminContext { records, now: clock::now(), output })
     }
 

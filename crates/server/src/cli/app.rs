@@ -8,7 +8,7 @@ use store::hub_records::{clients, summaries};
 use crate::administration::{AppChange, NameOrId, describe_app};
 
 use super::CommandError;
-use super::admin_context::{AdminContext, CodeOrId, MAX_NAMES, RecordTable, require_change, select};
+use super::admin_context::{AdminContext, CodeOrId, MAX_NAMES, RecordTable, RecordsUse, require_change, select};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AppAction {
@@ -37,6 +37,16 @@ pub(super) enum AppAction {
     /// Remove an account from the list of an app
     #[command(after_help = "Example:\n  peristyle app expel --code shop --username ana")]
     Expel(AppAccountArguments),
+}
+
+impl AppAction {
+    pub(super) fn records_use(&self) -> RecordsUse {
+        match self {
+            AppAction::Add(_) => RecordsUse::Add,
+            AppAction::List | AppAction::Show(_) => RecordsUse::Read,
+            AppAction::Update(_) | AppAction::Remove { .. } | AppAction::Admit(_) | AppAction::Expel(_) => RecordsUse::Change,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -18,14 +18,13 @@ use crate::config::Config;
 use super::CommandError;
 use super::output::{OutputFormat, print};
 
-const NOT_MIGRATED: &str = "the hub's own tables are not migrated; run `peristyle migrate`, or start `peristyle serve`";
-
-/// Whether the hub's own tables need a migration, which no change of the manifest can replace.
-async fn needs_migration(config: &Config, database: &Database) -> Result<bool, CommandError> {
+/// What to run if the hub's own tables need a migration, which no change of the manifest can replace.
+async fn migration_hint(config: &Config, database: &Database) -> Result<Option<&'static str>, CommandError> {
     if config.strategy != Strategy::LocalProvider {
-        return Ok(false);
+        return Ok(None);
     }
-    Ok(Records::of(database).map_err(unusable)?.is_pending().await.map_err(unusable)?)
+    let state = Records::read_only(database).map_err(unusable)?.tables_state().await.map_err(unusable)?;
+    Ok(boot::migration_hint(state))
 }
 
 /// Warnings about permissions of the manifest that no role can hold, because their names are invalid.
@@ -49,25 +48,25 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCod
         Err(error) => return Err(error.in_file(config).into()),
         Ok(catalog) => catalog,
     };
-    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
+    let database = boot::open_existing(config, &catalog).await?;
     let mut report = boot::bind(&mut catalog, &database).await?;
     report.findings.extend(database.invalid_values(&catalog).await.map_err(unusable)?);
     report.findings.extend(ungrantable_permissions(&catalog));
     report.findings.sort_by_key(|finding| finding.line);
-    let not_migrated = needs_migration(config, &database).await?;
+    let open_resources = boot::open_resources(config, &catalog, usize::MAX);
+    // Warnings about no line of the manifest.
+    let others: Vec<String> = open_resources.into_iter().chain(migration_hint(config, &database).await?.map(str::to_owned)).collect();
     let resources = catalog.resources().len();
-    let (errors, warnings) = (report.errors().count(), report.warnings().count() + usize::from(not_migrated));
+    let (errors, warnings) = (report.errors().count(), report.warnings().count() + others.len());
     if output == OutputFormat::Json {
         let to_json = |found: &Finding| finding(found.severity, &file, found.line, &found.message);
         let mut findings: Vec<Value> = report.findings.iter().map(to_json).collect();
-        if not_migrated {
-            findings.push(json!({ "severity": "warning", "message": NOT_MIGRATED }));
-        }
+        findings.extend(others.iter().map(|message| json!({ "severity": "warning", "message": message })));
         print(&json!({ "errors": errors, "warnings": warnings, "resources": resources, "findings": findings }).to_string())?;
     } else {
         let line = |finding: &Finding| format!("{}: {file}:{}: {}", finding.severity.as_str(), finding.line, finding.message);
         let mut lines: Vec<String> = report.findings.iter().map(line).collect();
-        lines.extend(not_migrated.then(|| format!("warning: {NOT_MIGRATED}")));
+        lines.extend(others.iter().map(|message| format!("warning: {message}")));
         lines.push(format!("{resources} resource(s): {errors} error(s), {warnings} warning(s)"));
         print(&lines.join("\n"))?;
     }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::administration::{ClientChange, describe_client};
 use crate::clock;
 
-use super::admin_context::{AdminContext, CodeOrId, RecordTable, not_found, require_change, similar};
+use super::admin_context::{AdminContext, CodeOrId, RecordTable, RecordsUse, not_found, require_change, similar};
 use super::output::print_once;
 use super::{CommandError, app, usage};
 
@@ -36,6 +36,16 @@ pub(super) enum ClientAction {
     /// Remove a client and its grants
     #[command(after_help = "Example:\n  peristyle client remove --id shop")]
     Remove(ClientSelector),
+}
+
+impl ClientAction {
+    pub(super) fn records_use(&self) -> RecordsUse {
+        match self {
+            ClientAction::Add(_) => RecordsUse::Add,
+            ClientAction::List | ClientAction::Show(_) => RecordsUse::Read,
+            ClientAction::Update(_) | ClientAction::Secret(_) | ClientAction::Remove(_) => RecordsUse::Change,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -9,9 +9,9 @@ use store::hub_records::audit_log::{self, LoggedEvent};
 use store::hub_records::summaries;
 use uuid::Uuid;
 
-use crate::clock;
+use crate::{clock, listen};
 
-use super::admin_context::AdminContext;
+use super::admin_context::{AdminContext, RecordsUse};
 use super::output::{OutputFormat, Pipe, PipeWatcher, print_line};
 use super::{CommandError, usage};
 
@@ -31,6 +31,14 @@ pub(super) enum EventAction {
     /// Print events as they happen, until interrupted; with --json, one object on each line
     #[command(after_help = "Example:\n  peristyle event follow --json")]
     Follow,
+}
+
+impl EventAction {
+    pub(super) fn records_use(&self) -> RecordsUse {
+        match self {
+            EventAction::List { .. } | EventAction::Follow => RecordsUse::Read,
+        }
+    }
 }
 
 fn to_json(event: &LoggedEvent) -> Value {
@@ -99,6 +107,8 @@ pub(super) async fn run(context: &AdminContext, action: EventAction) -> Result<(
 
 async fn follow(context: &AdminContext) -> Result<(), CommandError> {
     let watcher = PipeWatcher::new();
+    // The end by a signal is in good order, so that a SQLite file stays without a WAL beside it.
+    let mut interrupted = std::pin::pin!(listen::signal());
     let mut seen: BTreeSet<i64> = audit_log::newest(&context.records, LOOK_BACK).await?.iter().map(|event| event.sequence).collect();
     loop {
         let last = seen.last().copied().unwrap_or_default();
@@ -115,6 +125,7 @@ async fn follow(context: &AdminContext) -> Result<(), CommandError> {
         tokio::select! {
             () = tokio::time::sleep(POLL_INTERVAL) => {}
             () = watcher.closed() => return Ok(()),
+            () = &mut interrupted => return Ok(()),
         }
     }
 }

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use query::error::{Code, Error};
 use query::parse;
 use query::policy::{self, Viewer};
+use query::sql::Dialect;
 use serde_json::Value;
+use store::hub_records::Records;
 use store::run::PlanDetail;
 
 use crate::boot;
+use crate::boot_error::unusable;
 use crate::caller::viewer_of_row;
 use crate::config::Config;
 use crate::problem::Problem;
@@ -36,9 +39,12 @@ pub(super) struct ExplainArguments {
 
 pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<(), CommandError> {
     let mut catalog = boot::catalog(config)?;
-    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
+    let database = boot::open_existing(config, &catalog).await?;
     boot::bind(&mut catalog, &database).await?;
     let resource = super::find_resource(&catalog, &arguments.resource)?;
+    if catalog.resources()[resource].is_own() {
+        boot::require_tables(&Records::read_only(&database).map_err(unusable)?).await?;
+    }
     let name = arguments.statement.display();
     let bytes = if arguments.statement.as_os_str() == "-" {
         let mut bytes = Vec::new();
@@ -57,7 +63,7 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
         // The other problems belong to HTTP requests.
         _ => CommandError("the statement cannot be explained".to_owned()),
     })?;
-    print(&if arguments.json { explained.to_string() } else { text(&explained) })
+    print(&if arguments.json { explained.to_string() } else { text(&explained, database.dialect()) })
 }
 
 /// Makes pointers relative to the file: it holds the statement itself, a request body holds it under `query`.
@@ -83,11 +89,16 @@ fn viewer(file: &Path) -> Result<Viewer, CommandError> {
     })
 }
 
-fn text(explained: &Value) -> String {
+fn text(explained: &Value, dialect: Dialect) -> String {
     use std::fmt::Write;
     let mut out = String::new();
     let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let list = |value: &Value| value.as_array().into_iter().flatten().map(string).collect::<Vec<_>>().join(", ");
+    // As the SQL numbers them.
+    let sign = if dialect == Dialect::Postgres { '$' } else { '?' };
+    let list = |value: &Value| {
+        let kinds = (1..).zip(value.as_array().into_iter().flatten());
+        kinds.map(|(number, kind)| format!("{sign}{number} {}", string(kind))).collect::<Vec<_>>().join(", ")
+    };
     // Writing to a String cannot fail.
     _ = writeln!(out, "{} {}", string(&explained["resource"]), explained["statement"]);
     for level in explained["levels"].as_array().into_iter().flatten() {

@@ -8,7 +8,6 @@ use query::catalog::Catalog;
 use query::manifest::Manifest;
 use query::sql::Dialect;
 use serde_json::json;
-use store::Database;
 use store::check::check;
 use store::introspect::{Introspected, Update, UpdateError};
 use store::schema::Schema;
@@ -40,10 +39,7 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
     let path = arguments.out.clone().unwrap_or_else(|| config.manifest.path().clone());
     let printed = path.as_os_str() == "-";
     let name = path.display().to_string();
-    if let Some(file) = Database::sqlite_path(&config.database_url).filter(|file| !Path::new(file).exists()) {
-        return Err(CommandError(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
-    }
-    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &Catalog::default()).await?;
+    let database = boot::open_existing(config, &Catalog::default()).await?;
     let schema = database.sampled_schema().await.map_err(unusable)?;
     let manifest = if arguments.update {
         // With `--out -`, update the manifest in use and print it.

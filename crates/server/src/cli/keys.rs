@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::key_files::{self, KeyPair, PUBLIC_NAME};
 
 use super::CommandError;
-use super::admin_context::AdminContext;
+use super::admin_context::{AdminContext, RecordsUse};
 use super::output::{OutputFormat, print_change};
 
 const DEFAULT_AFTER: &str = "5m";
@@ -88,7 +88,7 @@ fn read(path: &Path) -> Result<PrivateKey, CommandError> {
 }
 
 async fn rotate(config: &Config, after_seconds: i64, output: OutputFormat) -> Result<(), CommandError> {
-    let context = AdminContext::open(config, output).await?;
+    let context = AdminContext::open(config, output, RecordsUse::Add).await?;
     let path = &config.private_key_path;
     let next = key_files::next_to(path);
     let current = read(path)?;

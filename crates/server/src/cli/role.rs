@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::administration::{NameOrId, RoleChange, describe_role};
 
-use super::admin_context::{AdminContext, MAX_NAMES, RecordTable, require_change, select};
+use super::admin_context::{AdminContext, MAX_NAMES, RecordTable, RecordsUse, require_change, select};
 use super::{CommandError, usage};
 
 #[derive(Debug, Subcommand)]
@@ -52,6 +52,16 @@ pub(super) enum RoleAction {
         #[arg(long)]
         name: String,
     },
+}
+
+impl RoleAction {
+    pub(super) fn records_use(&self) -> RecordsUse {
+        match self {
+            RoleAction::Add { .. } => RecordsUse::Add,
+            RoleAction::List | RoleAction::Show(_) => RecordsUse::Read,
+            RoleAction::Update { .. } | RoleAction::Remove { .. } => RecordsUse::Change,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

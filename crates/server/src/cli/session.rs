@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::clock;
 use crate::hub::user_agent;
 
-use super::admin_context::{AdminContext, RecordTable, not_found};
+use super::admin_context::{AdminContext, RecordTable, RecordsUse, not_found};
 use super::{CommandError, usage};
 
 const MAX_LISTED: i64 = 1_000;
@@ -35,6 +35,15 @@ pub(super) enum SessionAction {
     /// End a session, or all sessions and grants of an account
     #[command(after_help = "Example:\n  peristyle session end --username ana")]
     End(SessionSelector),
+}
+
+impl SessionAction {
+    pub(super) fn records_use(&self) -> RecordsUse {
+        match self {
+            SessionAction::List { .. } | SessionAction::Show { .. } => RecordsUse::Read,
+            SessionAction::End(_) => RecordsUse::Change,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

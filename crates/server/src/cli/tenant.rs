@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::administration::describe_tenant;
 
-use super::admin_context::{AdminContext, CodeOrId, MAX_NAMES, RecordTable, require_change, select};
+use super::admin_context::{AdminContext, CodeOrId, MAX_NAMES, RecordTable, RecordsUse, require_change, select};
 use super::{CommandError, usage};
 
 #[derive(Debug, Subcommand)]
@@ -52,6 +52,16 @@ pub(super) enum TenantAction {
         #[arg(long, value_parser = usage::id)]
         id: Uuid,
     },
+}
+
+impl TenantAction {
+    pub(super) fn records_use(&self) -> RecordsUse {
+        match self {
+            TenantAction::Add { .. } => RecordsUse::Add,
+            TenantAction::List | TenantAction::Show(_) => RecordsUse::Read,
+            TenantAction::Update { .. } | TenantAction::Remove { .. } => RecordsUse::Change,
+        }
+    }
 }
 
 pub(super) async fn run(context: &AdminContext, action: TenantAction) -> Result<(), CommandError> {

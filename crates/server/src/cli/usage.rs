@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Command;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use uuid::Uuid;
 
 use super::CommandError;
@@ -27,7 +27,44 @@ pub(super) fn error(error: &clap::Error, command: &Command, typed: impl IntoIter
         }
         _ => one_line(&error.render().to_string()),
     };
+    let message = match unknown_command(error).and_then(|word| synonym(word, here)) {
+        Some(name) => format!("{}; did you mean `{path} {name}`", message.split("; ").next().unwrap_or(&message)),
+        None => message,
+    };
     CommandError(format!("{message}; see `{path} --help`"))
+}
+
+fn unknown_command(error: &clap::Error) -> Option<&str> {
+    match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => Some(word),
+        _ => None,
+    }
+}
+
+/// The command for which other programs have this name.
+fn synonym(word: &str, here: &Command) -> Option<&'static str> {
+    let names: &[&str] = match word.to_ascii_lowercase().as_str() {
+        "start" | "run" | "server" | "up" | "listen" | "dev" => &["serve"],
+        "init" | "inspect" | "pull" | "scan" | "import" => &["introspect"],
+        "validate" | "lint" | "verify" | "doctor" | "status" | "test" => &["check"],
+        "upgrade" | "migration" | "migrations" | "setup" | "db" => &["migrate"],
+        "openapi" | "graphql" | "typescript" | "types" | "codegen" | "describe" => &["schema"],
+        "sql" | "plan" | "query" | "analyze" => &["explain"],
+        "user" | "users" | "admin" | "superuser" | "password" => &["account"],
+        "log" | "logs" | "audit" => &["event"],
+        "try" | "example" | "quickstart" | "playground" | "tutorial" => &["demo"],
+        "permission" | "permissions" => &["role"],
+        "key" | "jwks" | "keygen" => &["keys"],
+        "create" | "new" | "insert" | "register" => &["add", "generate"],
+        "ls" | "all" => &["list"],
+        "rm" | "delete" | "del" | "drop" => &["remove", "end"],
+        "get" | "view" | "info" => &["show"],
+        "edit" | "set" | "change" | "modify" => &["update"],
+        "tail" | "watch" | "stream" => &["follow"],
+        "revoke" | "kill" | "logout" => &["end"],
+        _ => &[],
+    };
+    names.iter().copied().find(|name| here.find_subcommand(name).is_some())
 }
 
 fn one_line(text: &str) -> String {

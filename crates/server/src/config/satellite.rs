@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use super::setting::without_credentials;
 use super::{ConfigError, Environment, Setting, invalid, origin};
 
+const HUB: &str = "the hub's origin, such as https://hub.example.com";
 const CLIENT: &str = "the id of this satellite's client at the hub, such as shop";
 const REDIRECT: &str = "the URL of the app's callback, such as https://shop.example.com/callback";
 const SECRET: &str = "the secret that `peristyle client add` printed";
@@ -70,20 +71,21 @@ pub(super) fn read(env: Environment<'_>) -> Result<Result<SatelliteSettings, Con
         return Err(invalid("OAUTH_AUDIENCES", &audiences.join(","), "a comma list of client ids, none of them empty"));
     }
     let settings = || {
-        let hub_url = hub_url.ok_or_else(|| env.setting("OAUTH_HUB_URL").missing("the hub's origin, such as https://hub.example.com"))?;
-        let hub_internal_url = hub_internal_url.unwrap_or_else(|| hub_url.clone());
-        if hub_internal_url.starts_with("https://") {
-            check_authorities(&env.setting("SSL_CERT_FILE"))?;
+        let hub_url = hub_url.ok_or_else(|| env.setting("OAUTH_HUB_URL").missing(HUB));
+        let client = client_id.ok_or_else(|| client.missing(CLIENT));
+        let redirect = redirect_uri.ok_or_else(|| redirect.missing(REDIRECT));
+        let secret = read_secret(&secret, &env.setting("OAUTH_CLIENT_SECRET_FILE"));
+        let is_https = hub_internal_url.as_ref().or(hub_url.as_ref().ok()).is_some_and(|url| url.starts_with("https://"));
+        let authorities = if is_https { check_authorities(&env.setting("SSL_CERT_FILE")) } else { Ok(()) };
+        // One message names all that is missing.
+        let errors =
+            [hub_url.as_ref().err(), client.as_ref().err(), redirect.as_ref().err(), secret.as_ref().err(), authorities.as_ref().err()];
+        if let Some(error) = errors.into_iter().flatten().cloned().reduce(ConfigError::and) {
+            return Err(error);
         }
-        Ok(SatelliteSettings {
-            hub_internal_url,
-            hub_url,
-            client: client_id.ok_or_else(|| client.missing(CLIENT))?,
-            redirect: redirect_uri.ok_or_else(|| redirect.missing(REDIRECT))?,
-            secret: read_secret(&secret, &env.setting("OAUTH_CLIENT_SECRET_FILE"))?,
-            audiences,
-            binding,
-        })
+        let hub_url = hub_url?;
+        let hub_internal_url = hub_internal_url.unwrap_or_else(|| hub_url.clone());
+        Ok(SatelliteSettings { hub_internal_url, hub_url, client: client?, redirect: redirect?, secret: secret?, audiences, binding })
     };
     Ok(settings())
 }

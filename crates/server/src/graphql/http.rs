@@ -18,7 +18,7 @@ use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::caller::Caller;
 use crate::config::Introspection;
 use crate::http::accept;
-use crate::http::body::{self, is_media_type};
+use crate::http::body::{self, found_media_type, is_media_type};
 use crate::metrics::NamedResources;
 use crate::problem::{MediaType, Problem, Refusal};
 
@@ -188,7 +188,7 @@ async fn read_body(
 ) -> Result<(RequestBody, usize), Problem> {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
-        return Err(Problem::MediaType);
+        return Err(Problem::MediaType(found_media_type(&head.headers)));
     }
     let bytes = body::json(&head.headers, body, reservation).await?;
     let parsed = context.service.queries.validate(context.caller.key(), bytes.len(), || parse_body(&bytes)).await??;

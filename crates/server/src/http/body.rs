@@ -14,6 +14,8 @@ use crate::problem::Problem;
 const MAX_BYTES: usize = 1024 * 1024;
 pub(crate) const MAX_SIGN_IN_BYTES: usize = FREE_BODY_BYTES;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much of a content type a message shows.
+const MAX_SHOWN_BYTES: usize = 100;
 /// The first buffer of a body of unknown length.
 const FIRST_BYTES: usize = 8 * 1024;
 
@@ -27,7 +29,7 @@ pub(crate) async fn json(headers: &HeaderMap, body: Body, reservation: &mut Rese
     let read = timed(read(body, MAX_BYTES, |bytes| reservation.grow_to(bytes.saturating_sub(FREE_BODY_BYTES)))).await?;
     // An empty body needs no type. A chunked body shows only here that it is empty.
     if !read.is_empty() && !is_media_type(headers, is_json) {
-        return Err(Problem::MediaType);
+        return Err(Problem::MediaType(found_media_type(headers)));
     }
     Ok(read)
 }
@@ -68,6 +70,22 @@ async fn read(mut body: Body, max: usize, mut reserve: impl FnMut(usize) -> Resu
         whole.extend_from_slice(&data);
     }
     Ok(whole.into())
+}
+
+/// What `Content-Type` says, for a message.
+pub(crate) fn found_media_type(headers: &HeaderMap) -> String {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    match (types.next(), types.next()) {
+        (None, _) => "no content-type".to_owned(),
+        (Some(_), Some(_)) => "several content-types".to_owned(),
+        (Some(value), None) if value.is_empty() => "an empty content-type".to_owned(),
+        (Some(value), None) => {
+            // RFC 6749 allows neither quotes nor backslashes in `error_description`.
+            let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+            let shown = |byte: &u8| if is_plain(*byte) { char::from(*byte) } else { '?' };
+            value.as_bytes().iter().take(MAX_SHOWN_BYTES).map(shown).collect()
+        }
+    }
 }
 
 /// Whether `Content-Type` is an accepted media type, in UTF-8; other parameters are ignored. A header with several types matches none,

@@ -42,7 +42,7 @@ pub(crate) async fn posted_pairs(hub: &Hub, request: Request) -> Result<(Request
         }
         (1, Some("application/json")) => of_json(&bytes),
         (0, None) if bytes.is_empty() => Ok(Vec::new()),
-        _ => return Err(OauthError::MediaType),
+        _ => return Err(OauthError::MediaType(body::found_media_type(context.headers()))),
     };
     Ok((context, pairs))
 }

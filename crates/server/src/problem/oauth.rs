@@ -21,10 +21,11 @@ pub(crate) enum OauthError {
     /// Holds the methods that the path takes.
     #[error("this path takes {0}")]
     Method(&'static str),
-    #[error("the body must be application/x-www-form-urlencoded or application/json")]
-    MediaType,
-    #[error("the body must be application/json")]
-    NotJson,
+    /// Holds what the content type says.
+    #[error("the body must be application/x-www-form-urlencoded or application/json; found {0}")]
+    MediaType(String),
+    #[error("the body must be application/json; found {0}")]
+    NotJson(String),
     #[error("the body is larger than 64 KiB")]
     TooLarge,
     #[error("the body did not arrive whole and in time")]
@@ -96,7 +97,7 @@ impl OauthError {
         match self {
             OauthError::Rule(error) => (error.code(), rule_status(error.code())),
             OauthError::Method(_) => (ErrorCode::InvalidRequest, StatusCode::METHOD_NOT_ALLOWED),
-            OauthError::MediaType | OauthError::NotJson => (ErrorCode::InvalidRequest, StatusCode::UNSUPPORTED_MEDIA_TYPE),
+            OauthError::MediaType(_) | OauthError::NotJson(_) => (ErrorCode::InvalidRequest, StatusCode::UNSUPPORTED_MEDIA_TYPE),
             OauthError::TooLarge => (ErrorCode::InvalidRequest, StatusCode::PAYLOAD_TOO_LARGE),
             OauthError::BodyIncomplete => (ErrorCode::InvalidRequest, StatusCode::BAD_REQUEST),
             OauthError::CrossOrigin(_) => (ErrorCode::InvalidRequest, StatusCode::FORBIDDEN),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
+use query::catalog::{Catalog, Resource, TableName};
 use query::sql::Query;
 use store::run::Format;
 use store::{Answer, Database, Error, PoolFigures};
@@ -17,6 +18,12 @@ use crate::problem::Problem;
 const REPLICA_BACKOFF: Duration = Duration::from_secs(5);
 /// A faster failure costs little: the read replica is used again at once.
 const FAST_FAILURE: Duration = Duration::from_millis(250);
+
+/// How often `/ready` looks for the tables of the resources.
+const TABLES_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How many missing tables a log line names.
+const MAX_NAMED_TABLES: usize = 10;
 
 /// The database that reads use.
 #[derive(Clone, Debug)]
@@ -31,7 +38,15 @@ pub struct DatabaseReader {
 #[derive(Debug)]
 struct Ping {
     started: Instant,
-    failure: Option<String>,
+    failure: Option<PingFailure>,
+    /// When the tables were last looked for, and those that were missing.
+    tables: Option<(Instant, Vec<String>)>,
+}
+
+#[derive(Clone, Debug)]
+enum PingFailure {
+    Unavailable(String),
+    MissingTables(String),
 }
 
 #[derive(Clone, Debug)]
@@ -85,21 +100,51 @@ impl DatabaseReader {
         self.primary.run(query, format).await
     }
 
-    /// Whether the database answers. Concurrent callers share one ping.
-    pub(crate) async fn ping(&self) -> Result<(), Error> {
+    /// Whether the database answers and has the tables of the catalog. Concurrent callers share one ping.
+    pub(crate) async fn ping(&self, catalog: &Catalog) -> Result<(), Error> {
         let arrived = Instant::now();
         let mut last = self.ping.lock().await;
         let failure = match &*last {
             Some(ping) if ping.started >= arrived => ping.failure.clone(),
             _ => {
-                let started = Instant::now();
-                let failure = self.primary.ping().await.err().map(|error| error.to_string());
-                *last = Some(Ping { started, failure: failure.clone() });
-                failure
+                let ping = self.new_ping(catalog, last.take().and_then(|ping| ping.tables)).await;
+                last.insert(ping).failure.clone()
             }
         };
-        failure.map_or(Ok(()), |failure| Err(Error::Unavailable(failure)))
+        match failure {
+            None => Ok(()),
+            Some(PingFailure::Unavailable(reason)) => Err(Error::Unavailable(reason)),
+            Some(PingFailure::MissingTables(reason)) => Err(Error::NotReady(reason)),
+        }
     }
+
+    async fn new_ping(&self, catalog: &Catalog, tables: Option<(Instant, Vec<String>)>) -> Ping {
+        let started = Instant::now();
+        let is_fresh = |looked: &Instant| started.duration_since(*looked) < TABLES_INTERVAL;
+        let asked = async {
+            match tables.filter(|(looked, _)| is_fresh(looked)) {
+                // The tables are looked for less often: a large manifest has many.
+                Some(tables) => self.primary.ping().await.map(|()| tables),
+                None => Ok((started, missing_tables(&self.primary, catalog).await?)),
+            }
+        };
+        match asked.await {
+            Err(error) => Ping { started, failure: Some(PingFailure::Unavailable(error.to_string())), tables: None },
+            Ok((looked, missing)) => {
+                let failure = (!missing.is_empty()).then(|| PingFailure::MissingTables(missing.join(", ")));
+                Ping { started, failure, tables: Some((looked, missing)) }
+            }
+        }
+    }
+}
+
+/// The tables of the catalog that do not exist, each with its resource.
+async fn missing_tables(database: &Database, catalog: &Catalog) -> Result<Vec<String>, Error> {
+    let resources = catalog.resources();
+    let tables: Vec<&TableName> = resources.iter().map(|resource| &resource.table).collect();
+    let missing = database.missing_tables(&tables).await?;
+    let describe = |resource: &Resource| format!("the table {} of the resource {} is missing", resource.table, resource.full_name);
+    Ok(missing.into_iter().filter_map(|place| resources.get(place)).take(MAX_NAMED_TABLES).map(describe).collect())
 }
 
 impl Collector for DatabaseReader {

@@ -31,7 +31,7 @@ pub(super) async fn posted<const KEYS: usize>(
     refuse_cross_origin(satellite, &context)?;
     let bytes = body::bytes(content, MAX_SIGN_IN_BYTES).await?;
     if !is_media_type(context.headers(), |kind| kind.eq_ignore_ascii_case("application/json")) {
-        return Err(OauthError::NotJson);
+        return Err(OauthError::NotJson(body::found_media_type(context.headers())));
     }
     let Ok(Json::Object(entries)) = json::strict(&bytes) else {
         return Err(malformed("the body must be a JSON object with unique names"));

@@ -54,11 +54,14 @@ async fn without_the_permission_the_input_is_not_read() {
                 let nobody = hub.stage.send(&post(&address, body)).await;
                 assert_eq!(nobody.header("www-authenticate"), Some("Bearer"), "{path}");
                 assert_eq!(nobody.problem(401)["code"], "UNAUTHENTICATED", "{path}");
+                assert!(!nobody.text().contains(permission), "{}", nobody.text());
                 // A session cookie is no token: a web page cannot make a browser change anything.
                 let riding = hub.stage.send(&post(&address, body).header("cookie", &cookie)).await;
                 assert_eq!(riding.problem(401)["code"], "UNAUTHENTICATED", "{path}");
                 let lacking = hub.stage.send(&post(&address, body).header("authorization", &holders[permission])).await;
-                assert_eq!(lacking.problem(403)["code"], "FORBIDDEN", "{path}");
+                let problem = lacking.problem(403);
+                assert_eq!(problem["code"], "FORBIDDEN", "{path}");
+                assert_eq!(problem["detail"], format!("this needs the permission {permission}"), "{path}");
             }
             let document = format!("mutation {{ {mutation} }}");
             let request = post("/graphql", json!({"query": document}).to_string());

@@ -110,6 +110,7 @@ async fn only_a_json_body_is_accepted() {
     ] {
         let answer = server.send(&post("/graphql", body).header("content-type", kind)).await;
         assert_eq!((answer.status(), refused(&answer).as_str()), (415, "UNSUPPORTED_MEDIA_TYPE"), "{kind}");
+        assert!(answer.text().contains("the body must be application/json in UTF-8; found "), "{}", answer.text());
     }
     assert_eq!(server.send(&post("/graphql", body).without("content-type")).await.status(), 415);
     for kind in ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""] {

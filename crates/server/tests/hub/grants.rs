@@ -160,7 +160,9 @@ async fn the_token_endpoint_answers_each_error_with_its_code_and_status() {
     let answer = hub.send(&Request::new("GET", "/token").header("authorization", &authorization)).await;
     assert_eq!((error(&answer, 405).as_str(), answer.header("allow")), ("invalid_request", Some("POST")));
     let text = posted("/token", &password).header("authorization", &authorization).header("content-type", "text/plain");
-    assert_eq!(error(&hub.send(&text).await, 415), "invalid_request");
+    let answer = hub.send(&text).await;
+    assert_eq!(error(&answer, 415), "invalid_request");
+    assert!(answer.text().contains("application/x-www-form-urlencoded or application/json; found text/plain"), "{}", answer.text());
     let long = "x".repeat(1_100_000);
     // attack 33
     assert_eq!(error(&hub.token(&[password[0], password[1], ("password", &long)]).await, 413), "invalid_request");

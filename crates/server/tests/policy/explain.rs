@@ -37,6 +37,64 @@ fn predicates(explained: &Value) -> Vec<(String, String, String)> {
         .collect()
 }
 
+/// The numbers of the parameters in SQL, each once, in the order of the text.
+fn numbers(sql: &str, backend: Backend) -> Vec<usize> {
+    let sign = if backend == Backend::Postgres { '$' } else { '?' };
+    let mut numbers = Vec::new();
+    for part in sql.split(sign).skip(1) {
+        let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+        let number = digits.parse().unwrap_or_else(|_| panic!("no number in {sql}"));
+        if !numbers.contains(&number) {
+            numbers.push(number);
+        }
+    }
+    numbers
+}
+
+// contract E5.4
+#[tokio::test]
+async fn a_predicate_has_the_numbers_of_its_parameters_in_the_sql_of_its_level() {
+    for backend in BACKENDS {
+        let database = fixture(backend).await;
+        let server = serve(&database, "clerk", &[PERMISSION]).await;
+        // Equal values in different places, lists, a relation filter, a joined order, and a limit.
+        let query = json!({
+            "where": {
+                "name": {"iLike": "a%"},
+                "status": {"in": ["active", "lead"]},
+                "or": [{"name": {"eq": "a%"}}, {"name": {"eq": "b"}}],
+                "orders": {"total": {"between": ["5", "50"]}}
+            },
+            "relations": {"orders": {"where": {"total": {"gt": "5"}}, "limit": 2}},
+            "order": [{"field": "country.name"}],
+            "limit": 5,
+            "offset": 2
+        });
+        let body = json!({ "query": query, "constraint": {"where": {"status": {"eq": "active"}}} });
+        let explained = server.post("/api/shop/customers/explain", body.to_string()).await.good();
+        let mut seen = 0;
+        for level in explained["levels"].as_array().unwrap() {
+            let (sql, kinds) = (level["sql"].as_str().unwrap(), level["parameters"].as_array().unwrap());
+            assert_eq!(numbers(sql, backend).len(), kinds.len(), "{sql}");
+            let mut used = Vec::new();
+            for predicate in level["predicates"].as_array().unwrap() {
+                let text = predicate["sql"].as_str().unwrap();
+                let numbers = numbers(text, backend);
+                let named: Vec<&Value> = numbers.iter().map(|number| &kinds[number - 1]).collect();
+                assert_eq!(json!(named), predicate["parameters"], "{backend:?}: {text} in {sql}");
+                assert!(numbers.iter().all(|number| !used.contains(number)), "{backend:?}: {text} in {sql}");
+                // A condition of a joined table or of a relation filter stands in it, and elsewhere as itself.
+                if !text.contains("EXISTS") && !text.contains(" IN (SELECT") {
+                    assert!(sql.contains(text), "{backend:?}: {text} in {sql}");
+                }
+                seen += numbers.len();
+                used.extend(numbers);
+            }
+        }
+        assert!(seen >= 8, "{backend:?}: {explained:#}");
+    }
+}
+
 // contract E5.4, contract Q12.5, contract Q14.2
 #[tokio::test]
 async fn explain_shows_the_source_of_each_predicate_and_no_constraint_value() {

@@ -40,6 +40,11 @@ async fn invalid_arguments_are_reported_in_one_line() {
     let commands = HubCommands::open(Backend::Sqlite).await;
     for (line, expected) in [
         ("acount list", "unrecognized subcommand 'acount'; a similar subcommand exists: 'account'; see `peristyle --help`"),
+        ("start", "unrecognized subcommand 'start'; did you mean `peristyle serve`; see `peristyle --help`"),
+        ("user list", "did you mean `peristyle account`"),
+        ("account delete --username ana", "did you mean `peristyle account remove`; see `peristyle account --help`"),
+        ("session rm", "did you mean `peristyle session end`"),
+        ("frobnicate", "unrecognized subcommand 'frobnicate'; see `peristyle --help`"),
         ("account", "a command is missing, one of add, list, show, update, remove, password, invite, reset"),
         ("account add --role clerk", "<--username <USERNAME>|--email <EMAIL>>; see `peristyle account add --help`"),
         ("account remove", "--username <USERNAME>; see `peristyle account remove --help`"),

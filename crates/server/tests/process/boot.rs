@@ -51,6 +51,66 @@ fn an_invalid_setting_is_named_with_what_was_found_and_what_is_accepted() {
     }
 }
 
+// contract B1.21
+#[test]
+fn a_misspelled_setting_fails_at_boot_with_the_name_that_is_meant() {
+    let folder = Folder::shop();
+    for command in [&["serve"][..], &["check"], &["account", "list"]] {
+        let message = folder.run(command, &[("OAUTH_STRATGY", "local-provider")]).refused();
+        assert_eq!(message, "OAUTH_STRATEGY: is not set, but \"OAUTH_STRATGY\" is, which is no setting; rename it or remove it");
+        let message = folder.run(command, &[("DATABASE_URL", ""), ("DATABSE_URL", "postgres://u:sesame@h/d")]).refused();
+        assert!(message.starts_with("DATABASE_URL: ") && message.contains("DATABSE_URL") && !message.contains("sesame"), "{message}");
+    }
+    // Variables of systemd, Kubernetes and others.
+    let foreign =
+        [("LISTEN_FDS", "1"), ("DATABASE_PORT", "tcp://10.0.0.1:5432"), ("API_URL", "x"), ("LOG_DIR", "/"), ("DATABASE_NAME", "x")];
+    folder.run(&["check"], &foreign).good();
+    folder.serve(&foreign).stop();
+}
+
+// contract B2.7, contract P1.7
+#[test]
+fn resources_without_a_permission_are_announced_unless_they_are_public() {
+    let folder = Folder::shop();
+    folder.run(&["keys", "generate"], &[]).out();
+    let hub = [("OAUTH_STRATEGY", "local-provider")];
+    let both = "2 resources have no permission: everyone can read them: shop.customer, shop.order";
+    let text = folder.run(&["check"], &hub).good();
+    assert!(text.contains(&format!("warning: {both}; set `permission`, or `public = true`")), "{text}");
+    let object: serde_json::Value = serde_json::from_str(&folder.run(&["check", "--json"], &hub).good()).expect("one object");
+    let messages = object["findings"].as_array().expect("findings").iter().map(|finding| finding["message"].as_str().unwrap_or_default());
+    assert_eq!(messages.filter(|message| message.contains(both)).count(), 1, "{object}");
+    let mut serving = folder.serve(&hub);
+    assert!(serving.line(|line| line.contains(both)).contains("WARN"));
+    serving.stop();
+    let satellite = [
+        ("OAUTH_STRATEGY", "platform-hub"),
+        ("OAUTH_HUB_URL", "http://127.0.0.1:9"),
+        ("OAUTH_CLIENT_ID", "shop"),
+        ("OAUTH_CLIENT_SECRET", "marker-secret"),
+        ("OAUTH_REDIRECT_URI", "http://localhost:9/callback"),
+    ];
+    assert!(folder.run(&["check"], &satellite).good().contains(both));
+    assert!(folder.serve(&satellite).stop().contains(both));
+    // Under none nobody has a permission, and the warning of B2.2 says so.
+    assert!(!folder.run(&["check"], &[]).good().contains("no permission"));
+    let resource = |name: &str, line: &str| format!("[resource.shop.{name}]\n{line}\n[resource.shop.{name}.fields]");
+    let public = MANIFEST.replace("[resource.shop.customer.fields]", &resource("customer", "public = true"));
+    folder.write("peristyle.toml", &public);
+    let text = folder.run(&["check"], &hub).good();
+    assert!(text.contains("1 resource has no permission: everyone can read it: shop.order;"), "{text}");
+    folder.write("peristyle.toml", &public.replace("[resource.shop.order.fields]", &resource("order", "permission = \"shop.order.get\"")));
+    let text = folder.run(&["check"], &hub).good();
+    assert!(!text.contains("no permission"), "{text}");
+    assert!(!folder.serve(&hub).stop().contains("no permission"));
+    let contradiction = resource("customer", "permission = \"shop.customer.get\"\npublic = true");
+    folder.write("peristyle.toml", &MANIFEST.replace("[resource.shop.customer.fields]", &contradiction));
+    for command in ["serve", "check"] {
+        let message = folder.run(&[command], &hub).refused();
+        assert!(message.starts_with("peristyle.toml:3: `public = true` contradicts `permission = \"shop.customer.get\"`"), "{message}");
+    }
+}
+
 // contract B1.1, contract B1.2
 #[test]
 fn a_sqlite_dsn_needs_a_path() {
@@ -186,8 +246,18 @@ fn a_missing_database_fails_at_boot() {
     );
     let message = folder.run(&["serve"], &[("DATABASE_URL", "sqlite://text.db")]).refused();
     assert!(message.starts_with("DATABASE_URL: "), "{message}");
-    let message = folder.run(&["serve"], &[("DATABASE_URL", "postgres://u:sesame@127.0.0.1:1/d")]).refused();
-    assert!(message.starts_with("DATABASE_URL: ") && !message.contains("sesame"), "{message}");
+    for (url, server) in [
+        ("postgres://ulla:sesame@127.0.0.1:1/d", "127.0.0.1:1"),
+        ("postgres://ulla:sesame@[::1]:1/d", "[::1]:1"),
+        ("postgres://ulla:sesame@127.0.0.1:1,127.0.0.2:2/d", "127.0.0.1:1, 127.0.0.2:2"),
+        ("postgres://ulla:sesame@/d?host=/nowhere", "/nowhere/.s.PGSQL.5432"),
+    ] {
+        for command in ["serve", "check"] {
+            let message = folder.run(&[command], &[("DATABASE_URL", url)]).refused();
+            assert!(message.starts_with("DATABASE_URL: ") && message.contains(&format!("no connection to {server}: ")), "{message}");
+            assert!(!message.contains("sesame") && !message.contains("ulla"), "{message}");
+        }
+    }
 }
 
 // contract B1.4

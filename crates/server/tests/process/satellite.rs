@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use crate::hub_fixture::HubFixture;
 use crate::program::Folder;
-use crate::support::{Request, Response, get, post, until};
+use crate::support::{Backend, Request, Response, get, post, until};
 
 const PASSWORD: &str = "marker-password-2";
 const REDIRECT: &str = "http://localhost:9/callback";
@@ -70,6 +71,52 @@ fn every_setting_of_a_satellite_is_checked_at_boot() {
     let message = folder.run(&["serve"], &but(&good, "OAUTH_CLIENT_SECRET_FILE", "secret")).refused();
     assert!(message.starts_with("OAUTH_CLIENT_SECRET:") && message.contains("one of them"), "{message}");
     folder.serve(&but(&without, "OAUTH_CLIENT_SECRET_FILE", "secret")).stop();
+}
+
+// contract B2.4
+#[test]
+fn one_message_names_everything_that_a_satellite_lacks() {
+    let folder = Folder::shop();
+    folder.run(&["keys", "generate"], &[]).out();
+    let message = folder.run(&["serve"], &[("OAUTH_STRATEGY", "platform-hub")]).refused();
+    for name in ["OAUTH_HUB_URL", "OAUTH_CLIENT_ID", "OAUTH_REDIRECT_URI", "OAUTH_CLIENT_SECRET"] {
+        assert!(message.contains(&format!("{name}: is missing")), "{name} in {message}");
+    }
+    let some = [("OAUTH_STRATEGY", "platform-hub"), ("OAUTH_HUB_URL", "http://127.0.0.1:9"), ("OAUTH_CLIENT_SECRET", "marker-secret")];
+    let message = folder.run(&["serve"], &some).refused();
+    assert!(message.starts_with("OAUTH_CLIENT_ID: is missing") && message.contains("OAUTH_REDIRECT_URI: is missing"), "{message}");
+    assert!(!message.contains("OAUTH_HUB_URL") && !message.contains("SECRET") && !message.contains("marker-"), "{message}");
+}
+
+// contract I31.7
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_names_the_audience_that_a_satellite_expects() {
+    const HUB: &str = "https://hub.example.com";
+    let hub = HubFixture::with(Backend::Sqlite, &[("APP_URL", HUB)]).await;
+    let serving_hub = hub.serve();
+    let hub_url = format!("http://{}", serving_hub.address);
+    let folder = Folder::shop();
+    folder.run(&["keys", "generate"], &[]).out();
+    let mut variables = but(&good(HUB), "OAUTH_CLIENT_ID", "till");
+    variables.push(("OAUTH_HUB_INTERNAL_URL", &hub_url));
+    variables.push(("OAUTH_AUDIENCES", "kiosk"));
+    let mut serving = folder.serve(&variables);
+    let satellite = serving.address;
+    until("the satellite is ready", async || get("/ready").send(satellite).await.status() == 200).await;
+    // The client of this token is `shop`.
+    let tokens = hub.password().send(serving_hub.address).await.good();
+    let token = tokens["access_token"].as_str().expect("a token");
+    for _ in 0..3 {
+        let refused = get("/auth/me").header("authorization", &format!("Bearer {token}")).send(satellite).await;
+        assert!(!refused.text().contains("till"), "{}", refused.text());
+        assert_eq!(refused.problem(401)["code"], "INVALID_TOKEN");
+    }
+    let line = serving.line(|line| line.contains("another audience"));
+    assert!(line.contains("WARN") && line.contains("till, kiosk") && line.contains("OAUTH_AUDIENCES"), "{line}");
+    let log = serving.stop();
+    assert_eq!(log.matches("another audience").count(), 1, "once a minute: {log}");
+    assert!(!log.contains(token), "{log}");
+    serving_hub.stop();
 }
 
 // contract B2.4, I33.1

@@ -58,7 +58,19 @@ async fn a_body_of_another_content_type_is_415() {
         let answer = server.send(&post(LIST, "{}").header("content-type", kind)).await;
         assert_eq!(answer.problem(415)["code"], "UNSUPPORTED_MEDIA_TYPE", "{kind}");
     }
-    server.send(&post(LIST, "{}").without("content-type")).await.problem(415);
+    let detail = async |request: Request| server.send(&request).await.problem(415)["detail"].as_str().expect("a detail").to_owned();
+    let expected = |found: &str| format!("the body must be application/json in UTF-8; found {found}");
+    let long = "x".repeat(500);
+    for (kind, found) in [
+        ("text/plain", "text/plain"),
+        ("application/json;charset=utf-16", "application/json;charset=utf-16"),
+        ("a\"b\\c\u{e4}", "a?b?c??"),
+        ("", "an empty content-type"),
+        (&long, &long[..100]),
+    ] {
+        assert_eq!(detail(post(LIST, "{}").without("content-type").header("content-type", kind)).await, expected(found));
+    }
+    assert_eq!(detail(post(LIST, "{}").without("content-type")).await, expected("no content-type"));
     for kind in [
         "application/json",
         "application/json; charset=utf-8",

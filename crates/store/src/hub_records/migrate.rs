@@ -58,20 +58,46 @@ const MISSING: &str = "SELECT p.right || ' on table peristyle.' || quote_ident(c
      WHERE c.relnamespace = to_regnamespace('peristyle') AND c.relkind IN ('r', 'p') AND c.relname <> 'migration' \
      AND NOT has_table_privilege(c.oid, p.right) ORDER BY c.relname, p.right LIMIT 1";
 
+/// The hub's own tables as this version finds them. Only [`Records::migrate`] changes that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TablesState {
+    Missing,
+    /// An older version made them.
+    Outdated,
+    Current,
+}
+
 impl Records {
+    pub async fn tables_state(&self) -> Result<TablesState, Error> {
+        let taken = taken(self).await?;
+        Ok(match STEPS.iter().filter(|step| taken.contains(&step.version)).count() {
+            0 => TablesState::Missing,
+            count if count < STEPS.len() => TablesState::Outdated,
+            _ => TablesState::Current,
+        })
+    }
+
     /// Whether [`Records::migrate`] has steps to take.
     pub async fn is_pending(&self) -> Result<bool, Error> {
-        let taken = taken(self).await?;
-        Ok(STEPS.iter().any(|step| !taken.contains(&step.version)))
+        Ok(self.tables_state().await? != TablesState::Current)
+    }
+
+    /// Refuses a PostgreSQL role that may not use the tables.
+    pub async fn check_privileges(&self) -> Result<(), Error> {
+        if self.dialect() == Dialect::Sqlite {
+            return Ok(());
+        }
+        match self.row(MISSING, &[]).await? {
+            Some(row) => Err(advice(self, &format!("it lacks {}", row.text(0)?)).await),
+            None => Ok(()),
+        }
     }
 
     /// Migrates the tables to this version; returns the names of the steps taken.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
         // A role without the privilege to create tables must start when nothing is pending.
         let names = if self.is_pending().await? { explained(self, steps(self).await).await? } else { Vec::new() };
-        if self.dialect() == Dialect::Postgres {
-            check_privileges(self).await?;
-        }
+        self.check_privileges().await?;
         Ok(names)
     }
 }
@@ -124,13 +150,6 @@ async fn steps(records: &Records) -> Result<Vec<&'static str>, Error> {
     }
     transaction.commit().await?;
     Ok(names)
-}
-
-async fn check_privileges(records: &Records) -> Result<(), Error> {
-    match records.row(MISSING, &[]).await? {
-        Some(row) => Err(advice(records, &format!("it lacks {}", row.text(0)?)).await),
-        None => Ok(()),
-    }
 }
 
 /// Adds the GRANT statements to the error of a statement that lacked a privilege.

@@ -38,6 +38,11 @@ impl SqliteWriter {
         Ok(SqliteWriter { connection: Arc::new(Mutex::new(connection)), sqlite: sqlite.clone() })
     }
 
+    /// A connection that refuses to write.
+    pub(super) fn read_only(sqlite: &Sqlite) -> Result<Self, Error> {
+        Ok(SqliteWriter { connection: Arc::new(Mutex::new(sqlite.connection()?)), sqlite: sqlite.clone() })
+    }
+
     async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {
         let turn = tokio::time::timeout(self.sqlite.timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
         self.sqlite.check_unchanged()?;

@@ -82,6 +82,25 @@ impl Connector {
         Connector { config, tls }
     }
 
+    /// The servers of the DSN with their ports, for messages. Nothing else of a DSN is in it.
+    pub(super) fn servers(&self) -> String {
+        let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
+        let port = |index: usize| ports.get(index).or(ports.first()).copied().unwrap_or(PORT);
+        let server = |(index, host): (usize, &Host)| match host {
+            Host::Tcp(name) if name.contains(':') => format!("[{name}]:{}", port(index)),
+            Host::Tcp(name) => format!("{name}:{}", port(index)),
+            Host::Unix(folder) => folder.join(format!(".s.PGSQL.{}", port(index))).display().to_string(),
+        };
+        let named: Vec<String> = hosts.iter().enumerate().map(server).collect();
+        let addresses = self.config.get_hostaddrs().iter().enumerate();
+        let listed = if named.is_empty() {
+            addresses.map(|(index, address)| SocketAddr::new(*address, port(index)).to_string()).collect()
+        } else {
+            named
+        };
+        listed.join(", ")
+    }
+
     pub(super) async fn connect(&self) -> Result<RawConnection, DriverError> {
         let port = self.config.get_ports().first().copied().unwrap_or(PORT);
         let endpoint = match (self.config.get_hosts(), self.config.get_hostaddrs()) {

@@ -10,7 +10,6 @@ use crate::settings::{DatabaseSettings, Mapping};
 /// How much of a file is mapped into memory, if mapping is on.
 const MAPPED_BYTES: usize = 256 * 1024 * 1024;
 const MIN_PAGE_CACHE: usize = 256 * 1024;
-const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
@@ -32,7 +31,7 @@ enum Temporary {
 impl Session {
     pub(super) fn new(settings: &DatabaseSettings) -> Self {
         Session {
-            lock_timeout: LOCK_TIMEOUT.min(settings.timeout),
+            lock_timeout: settings.lock_timeout.min(settings.timeout),
             mapping: settings.mapping,
             page_cache: (settings.page_cache / settings.pool.max(1)).max(MIN_PAGE_CACHE),
             temporary: Temporary::detect(),

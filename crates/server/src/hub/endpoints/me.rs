@@ -27,7 +27,7 @@ pub(crate) async fn account_row(queries: &QueryService, account: Uuid) -> Result
     let relations = ACCOUNT_RELATIONS.map(|name| (name.to_owned(), Json::Bool(true))).into();
     let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
     let query = {
-        let access = policy::authorize_read(&queries.catalog, resource, &viewer).map_err(|policy::Denied| Problem::Forbidden)?;
+        let access = policy::authorize_read(&queries.catalog, resource, &viewer).map_err(|policy::Denied(_)| Problem::Forbidden)?;
         queries.render(access, Operation::Find, Some(&[account.to_string()]), parse::layers(Some(statement), None))?
     };
     queries.record(CallerKey::Account(account), query).await?.ok_or(Problem::InvalidToken("the account is gone"))

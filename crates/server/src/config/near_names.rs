@@ -1,0 +1,151 @@
+//! Refuses an environment variable that looks like a setting and is none, such as DATABSE_URL.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+
+use super::{ConfigError, VARIABLES};
+
+/// Variables of other programs whose names are this close to a setting.
+const FOREIGN: [&str; 8] = [
+    "AUTH_CLIENT_ID",
+    "AUTH_CLIENT_SECRET",
+    "AUTH_REDIRECT_URI",
+    "OAUTH2_CLIENT_ID",
+    "OAUTH2_CLIENT_SECRET",
+    "OAUTH2_REDIRECT_URI",
+    "PIDFILE",
+    "SSL_CERTFILE",
+];
+
+/// Some write the name of the program before every setting.
+const PREFIX: &str = "PERISTYLE_";
+
+/// Refuses variables that are probably meant as a setting that is not set.
+pub(super) fn refuse(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+    values: &HashMap<&'static str, String>,
+) -> Result<(), ConfigError> {
+    let is_set = |name: &str| values.get(name).is_some_and(|value| !value.is_empty());
+    let mut names: Vec<String> =
+        environment.filter(|(_, value)| !value.is_empty()).filter_map(|(name, _)| name.into_string().ok()).collect();
+    names.sort_unstable();
+    let errors = names.iter().filter_map(|name| {
+        let variable = meant(name).filter(|variable| !is_set(variable))?;
+        Some(ConfigError { variable, problem: format!("is not set, but {name:?} is, which is no setting; rename it or remove it") })
+    });
+    errors.reduce(ConfigError::and).map_or(Ok(()), Err)
+}
+
+/// The setting that a name probably means, if it is not a setting itself.
+fn meant(name: &str) -> Option<&'static str> {
+    let known = || VARIABLES.split(' ');
+    if FOREIGN.contains(&name) || known().any(|known| known == name) {
+        return None;
+    }
+    let upper = name.to_ascii_uppercase();
+    let bare = upper.strip_prefix(PREFIX).unwrap_or(&upper);
+    let near = known().filter(|known| bare == *known || is_near(&upper, known));
+    near.min_by_key(|known| distance(&upper, known))
+}
+
+/// Whether one or, in a long name, two typing errors make the setting. A short name is close to too many others.
+fn is_near(name: &str, known: &str) -> bool {
+    match known.len() {
+        0..6 => false,
+        6..10 => distance(name, known) <= 1,
+        _ => distance(name, known) <= 2,
+    }
+}
+
+/// The cost to type one name as the other. A missing, an extra or two swapped letters cost 1; another letter costs 2, since it often makes
+/// another word: APP_URL and API_URL.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len().abs_diff(other.len()) > 2 {
+        return usize::MAX;
+    }
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
+    for i in 1..=one.len() {
+        let mut row = vec![i];
+        for j in 1..=other.len() {
+            let replaced = rows[i - 1][j - 1] + if one[i - 1] == other[j - 1] { 0 } else { 2 };
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(pairs: &[(&str, &str)], set: &[(&'static str, &str)]) -> Option<String> {
+        let environment = pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let values = set.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        refuse(environment, &values).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_misspelled_setting_is_refused_with_the_name_that_is_meant() {
+        // contract B1.21
+        for (found, meant) in [
+            ("OAUTH_STRATGY", "OAUTH_STRATEGY"),
+            ("OAUTH_STRATEGIE", "OAUTH_STRATEGY"),
+            ("OATUH_STRATGEY", "OAUTH_STRATEGY"),
+            ("AUTH_STRATEGY", "OAUTH_STRATEGY"),
+            ("oauth_strategy", "OAUTH_STRATEGY"),
+            ("DATABSE_URL", "DATABASE_URL"),
+            ("DATABASE_URI", "DATABASE_URL"),
+            ("DATABASEURL", "DATABASE_URL"),
+            ("PERISTYLE_DATABASE_URL", "DATABASE_URL"),
+            ("DATABASE_RAED_URL", "DATABASE_READ_URL"),
+            ("OAUTH_REDIRECT_URL", "OAUTH_REDIRECT_URI"),
+            ("PERISTYLE_MANIFST", "PERISTYLE_MANIFEST"),
+            ("LISTNE", "LISTEN"),
+            ("APP_ULR", "APP_URL"),
+            ("MAX_CONNECTION", "MAX_CONNECTIONS"),
+        ] {
+            let message = refusal(&[(found, "sesame")], &[]).unwrap_or_else(|| panic!("{found} passes"));
+            assert_eq!(message, format!("{meant}: is not set, but {found:?} is, which is no setting; rename it or remove it"));
+        }
+        let both = refusal(&[("REDIS_ULR", "x"), ("DATABSE_URL", "x")], &[]).expect("a refusal");
+        assert!(both.contains("DATABASE_URL: ") && both.contains("REDIS_URL: ") && both.lines().count() == 1, "{both}");
+    }
+
+    #[test]
+    fn variables_of_other_programs_pass() {
+        // contract B1.21
+        let names = "PATH HOME LANG USER TERM SHELL PWD TMPDIR PORT HOST CI DEBUG \
+            LISTEN_FDS LISTEN_PID LISTEN_FDNAMES MEMORY_PRESSURE_WATCH MEMORY_PRESSURE_WRITE JOURNAL_STREAM INVOCATION_ID SYSTEMD_EXEC_PID \
+            NOTIFY_SOCKET LOGS_DIRECTORY STATE_DIRECTORY CREDENTIALS_DIRECTORY LOGNAME LOG_DIR LOG_LEVEL LOG_FILE LOGS LOGO \
+            DATABASE_PORT DATABASE_NAME DATABASE_HOST DATABASE_USER DATABASE_PASSWORD DATABASE_SSL DATABASE_SERVICE_HOST DATABASE_POOL_SIZE \
+            DATABASE_PORT_5432_TCP PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE PGSSLMODE POSTGRES_URL POSTGRES_DB DB_URL \
+            API_URL WEB_URL APP_URI APP_NAME APP_ENV APP_PORT APP_KEY REDIS_URI REDIS_HOST REDIS_PORT REDIS_TLS_URL \
+            OAUTH2_CLIENT_ID AUTH_CLIENT_SECRET OAUTH_TOKEN OAUTH_CLIENT_NAME SSL_CERT_DIR SSL_CERTFILE PIDFILE \
+            PERISTYLE_PORT PERISTYLE_SERVICE_HOST PERISTYLE_SERVICE_PORT PERISTYLE_PORT_4000_TCP_ADDR PERISTYLE_TEST_POSTGRES PERISTYLE_BINARY \
+            KUBERNETES_SERVICE_HOST KUBERNETES_PORT_443_TCP GITHUB_ACTIONS GITLAB_CI DOCKER_HOST HOSTNAME LISTENER METRICS_PORT \
+            OTEL_RESOURCE_ATTRIBUTES OTEL_TRACES_SAMPLER OTEL_METRICS_EXPORTER TRUSTED_PROXY MAX_CLIENTS STREAM_URL";
+        for name in names.split_whitespace() {
+            assert_eq!(refusal(&[(name, "x")], &[]), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_passes_beside_the_setting_itself_and_without_a_value() {
+        assert_eq!(refusal(&[("DATABASE_URI", "x")], &[("DATABASE_URL", "sqlite://x.db")]), None);
+        assert!(refusal(&[("DATABASE_URI", "x")], &[("DATABASE_URL", "")]).is_some(), "an empty value counts as not set");
+        assert_eq!(refusal(&[("DATABASE_URI", "")], &[]), None);
+    }
+
+    #[test]
+    fn every_setting_passes() {
+        for name in VARIABLES.split(' ') {
+            assert_eq!(refusal(&[(name, "x")], &[]), None, "{name}");
+        }
+    }
+}
