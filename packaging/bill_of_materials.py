@@ -52,6 +52,9 @@ def component(package, checksums):
     if package["license"]:
         # Old crates write `MIT/Apache-2.0`.
         described["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
+    elif package["license_file"]:
+        # The crate names a file instead, and THIRD-PARTY-LICENSES.txt has its text.
+        described["licenses"] = [{"license": {"name": package["license_file"]}}]
     checksum = checksums.get((package["name"], package["version"]))
     if checksum:
         described["hashes"] = [{"alg": "SHA-256", "content": checksum}]
