@@ -5,11 +5,13 @@ mod admin_context;
 mod app;
 mod check;
 mod client;
+mod completions;
 mod demo;
 mod event;
 mod explain;
 mod introspect;
 mod keys;
+mod man;
 mod output;
 mod role;
 mod schema;
@@ -53,6 +55,16 @@ enum AnyCommand {
         after_help = "The demo removes everything when it ends. It ignores settings such as DATABASE_URL.\n\nExamples:\n  peristyle demo\n  peristyle demo --hub-port 5000 --app-port 5001"
     )]
     Demo(demo::DemoArguments),
+    /// Print the completion script of a shell
+    #[command(
+        after_help = "Examples:\n  peristyle completions bash > ~/.local/share/bash-completion/completions/peristyle\n  peristyle completions zsh > ~/.zfunc/_peristyle\n  peristyle completions fish > ~/.config/fish/completions/peristyle.fish"
+    )]
+    Completions(completions::CompletionsArguments),
+    /// Print a manual page, or write all of them
+    #[command(
+        after_help = "Examples:\n  peristyle man | man -l -\n  peristyle man account add | man -l -\n  peristyle man --out ~/.local/share/man/man1"
+    )]
+    Man(man::ManArguments),
     #[command(flatten)]
     Configured(Command),
 }
@@ -170,6 +182,8 @@ fn execute(command: AnyCommand) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let command = match command {
         AnyCommand::Demo(arguments) => return runtime.block_on(demo::run(&arguments)).map(|()| ExitCode::SUCCESS),
+        AnyCommand::Completions(arguments) => return completions::run(CommandLine::command(), &arguments).map(|()| ExitCode::SUCCESS),
+        AnyCommand::Man(arguments) => return man::run(CommandLine::command(), &arguments).map(|()| ExitCode::SUCCESS),
         AnyCommand::Configured(command) => command,
     };
     let config = match Config::from_environment() {

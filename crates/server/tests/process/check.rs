@@ -16,6 +16,8 @@ fn every_command_has_help_with_an_example() {
         &["introspect", "--help"],
         &["explain", "--help"],
         &["schema", "--help"],
+        &["completions", "--help"],
+        &["man", "--help"],
     ] {
         let text = folder.run(arguments, &[("LISTEN", "nonsense")]).good();
         assert!(text.contains("Example") && text.contains("peristyle"), "{text}");
@@ -24,6 +26,29 @@ fn every_command_has_help_with_an_example() {
     for arguments in [&[][..], &["nonsense"], &["check", "--nonsense"], &["explain"], &["schema"], &["schema", "nonsense"]] {
         let output = folder.command(arguments).output().expect("the program runs");
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+// contract B3.60, B3.1
+#[test]
+fn completions_and_manual_pages_need_no_setting() {
+    let folder = Folder::new();
+    let run = |line: &str| folder.run(&line.split(' ').collect::<Vec<_>>(), &[("LISTEN", "nonsense")]).good();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&format!("completions {shell}"));
+        assert!(script.contains("introspect") && script.contains("hub-port"), "{shell}");
+        let object: Value = serde_json::from_str(&run(&format!("completions {shell} --json"))).expect("one JSON object");
+        assert_eq!((object["shell"].as_str(), object["script"].as_str().map(str::trim_end)), (Some(shell), Some(script.trim_end())));
+    }
+    assert!(run("man account add").contains("peristyle\\-account\\-add"));
+    assert!(!run("man serve").contains("until"));
+    let refused = folder.run(&["man", "acount"], &[]).refused();
+    assert!(refused.contains("no command \"acount\"; `peristyle --help` lists them"), "{refused}");
+    let object: Value = serde_json::from_str(&run("man --out pages --json")).expect("one JSON object");
+    let names: Vec<&str> = object["written"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(names.contains(&"peristyle") && names.contains(&"peristyle-keys-rotate") && !names.contains(&"peristyle-help"), "{names:?}");
+    for name in names {
+        assert!(folder.read(&format!("pages/{name}.1")).contains(".SH NAME"), "{name}");
     }
 }
 

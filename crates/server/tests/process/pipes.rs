@@ -65,6 +65,8 @@ fn output_that_cannot_be_written_is_a_failure() {
         "schema graphql",
         "schema json-schema --json",
         "schema typescript",
+        "completions bash",
+        "man",
         "role list",
         "event list --json",
     ] {
