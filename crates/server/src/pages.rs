@@ -4,5 +4,5 @@ mod docs;
 mod refusal;
 mod resources;
 
-pub(crate) use docs::routes;
+pub(crate) use docs::{SignIn, routes};
 pub(crate) use refusal::RefusalPages;

@@ -62,6 +62,12 @@ impl Redirect {
         self.text == presented
     }
 
+    /// Its path, without the query.
+    pub fn path(&self) -> &str {
+        let rest = self.text.splitn(4, '/').nth(3).map_or("/", |rest| &self.text[self.text.len() - rest.len() - 1..]);
+        rest.split('?').next().unwrap_or(rest)
+    }
+
     /// Whether another URL has the same origin, for the redirect after a logout. The rules of a redirect URI do not apply to it.
     pub fn shares_origin(&self, url: &str) -> bool {
         AbsoluteUrl::read(url).is_ok_and(|other| spelled(other.origin) == self.origin)
