@@ -64,8 +64,9 @@ impl Redirect {
 
     /// Its path, without the query.
     pub fn path(&self) -> &str {
-        let rest = self.text.splitn(4, '/').nth(3).map_or("/", |rest| &self.text[self.text.len() - rest.len() - 1..]);
-        rest.split('?').next().unwrap_or(rest)
+        let url = self.text.split('?').next().unwrap_or(&self.text);
+        let host = url.find("://").map_or(0, |scheme| scheme + "://".len());
+        url[host..].find('/').map_or("/", |path| &url[host + path..])
     }
 
     /// Whether another URL has the same origin, for the redirect after a logout. The rules of a redirect URI do not apply to it.

@@ -15,10 +15,12 @@ const WORDS = new Set(
 /** The SQL in lines. */
 export function format(sql) {
   const tokens = (sql.match(TOKEN) ?? []).map((text, index, all) => ({ text, blank: /^\s/.test(all[index - 1] ?? '') })).filter(({ text }) => !/^\s/.test(text));
-  const { items, end } = group(tokens, 0);
-  // A bracket without a partner: the text is no SQL of ours.
-  return end < tokens.length ? sql : lines(items, '').trimStart();
+  const formatted = lines(group(tokens, 0).items, '').trimStart();
+  // A text with a bracket without a partner is no SQL of ours, and stays as it is.
+  return bare(formatted) === bare(sql) ? formatted : sql;
 }
+
+const bare = (text) => text.replace(/\s+/g, '');
 
 /** A list of tokens and of bracketed lists, up to the bracket that closes it. */
 function group(tokens, from) {
