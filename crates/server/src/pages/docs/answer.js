@@ -171,7 +171,7 @@ export class Answer {
 }
 
 function json(text) {
-  const shown = element('pre', { class: 'json' }, colouredJson(text.slice(0, MAX_DRAWN)));
+  const shown = element('pre', { class: 'json', tabindex: '0', 'aria-label': 'Answer as JSON' }, colouredJson(text.slice(0, MAX_DRAWN)));
   if (text.length <= MAX_DRAWN) return shown;
   const show = () => {
     shown.textContent = text;

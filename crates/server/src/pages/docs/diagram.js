@@ -81,7 +81,9 @@ function own(resource, x, y) {
 }
 
 function neighbour(name, words, x, y) {
-  return svg('a', { href: linkTo(name), 'aria-label': `${name}, ${words.join(', ')}` }, svg('title', {}, `${name}: ${words.join(', ')}`), box(x, y, name, words.join(', ')));
+  const detail = words.join(', ');
+  const isCut = short(name) !== name || short(detail) !== detail;
+  return svg('a', { href: linkTo(name), 'aria-label': isCut ? `${name} ${detail}` : undefined }, box(x, y, name, detail));
 }
 
 function short(text) {

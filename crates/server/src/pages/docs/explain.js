@@ -27,7 +27,7 @@ function levelView({ path, sql: text, parameters: kinds, predicates, plan }) {
 }
 
 function section(title, ...children) {
-  return element('section', {}, element('h4', {}, title), children);
+  return element('section', {}, element('h3', {}, title), children);
 }
 
 function sql(text, what) {

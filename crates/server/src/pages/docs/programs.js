@@ -55,7 +55,7 @@ export class Programs {
 function parts(name, { text, more, note, link }) {
   return [
     code(text, coloured(text), name),
-    more && element('h4', {}, 'Variables'),
+    more && element('h3', {}, 'Variables'),
     more && code(more, colouredJson(more), 'Variables'),
     (note || link) && element('p', { class: 'hint' }, note, note && ' ', link && element('a', { href: link }, 'Open in the GraphQL editor')),
   ].filter(Boolean);
