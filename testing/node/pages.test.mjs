@@ -251,6 +251,7 @@ test('SQL is broken into clauses, and only blanks change', () => {
   }
   assert.deepEqual(format(texts[0]).split('\n').map((line) => line.trim().split(' ')[0]), ['SELECT', 'FROM', 'WHERE', 't0."deleted_at"', 'AND', 'AND', 'SELECT', 'FROM', 'WHERE', ')', 'ORDER', 'LIMIT']);
   assert.equal(format(texts[1]), 'SELECT count(*)\nFROM "a" AS t0');
+  assert.equal(format('SELECT a FROM b CROSS JOIN c LEFT JOIN d ON left(x, 1) IS NOT DISTINCT FROM y'), 'SELECT a\nFROM b\nCROSS JOIN c\nLEFT JOIN d ON left(x, 1) IS NOT DISTINCT FROM y');
 });
 
 test('every operator of every field has an example, with the values of the rows that are shown', () => {

@@ -32,6 +32,9 @@ export class AccountMenu {
       this.close();
       this.summary.focus();
     });
+    this.details.addEventListener('toggle', () => {
+      if (this.details.open && session.isSignedIn) this.fetchToken();
+    });
     document.addEventListener('pointerdown', (event) => {
       if (!this.details.contains(event.target)) this.close();
     });
@@ -46,6 +49,7 @@ export class AccountMenu {
   show(account) {
     const { session } = this;
     const name = account?.username || account?.email || account?.code ? nameOf(account) : session.source === 'pasted' ? 'Token in use' : session.isSignedIn ? 'Signed in' : ANONYMOUS;
+    this.freshToken = undefined;
     this.label.textContent = name;
     this.summary.dataset.initial = session.isSignedIn ? name.charAt(0).toUpperCase() : '';
     this.signInButton.hidden = session.isSignedIn || !session.canSignIn;
@@ -71,7 +75,7 @@ export class AccountMenu {
   }
 
   copyToken() {
-    const button = copyButton(() => this.shownToken, 'the access token', 'Copy token');
+    const button = copyButton(() => this.freshToken, 'the access token', 'Copy token');
     // The token may have to be renewed first, and a click can copy only what is there.
     button.addEventListener('pointerenter', () => this.fetchToken());
     button.addEventListener('focus', () => this.fetchToken());
@@ -79,7 +83,7 @@ export class AccountMenu {
   }
 
   async fetchToken() {
-    this.shownToken = await this.session.token().catch(() => undefined);
+    this.freshToken = await this.session.token().catch(() => undefined);
   }
 
   tokenForm() {

@@ -33,7 +33,7 @@ export class Session {
     const answer = new URLSearchParams(location.search);
     if (this.kind === 'satellite' && answer.has('state')) return this.#finish(answer);
     if (location.pathname !== '/docs') history.replaceState(null, '', `/docs${location.hash}`);
-    if (this.kind === 'hub') return this.#renewAtHub().then(() => '', (error) => error.message);
+    if (this.kind === 'hub') return this.#renewAtHub().then(() => '', (error) => `The page cannot use your session: ${error.message}.`);
     if (this.kind === 'satellite' && sessionStorage.getItem(SIGNED_IN)) {
       // Once only: without a session at the hub the page stays anonymous.
       this.#leave('&prompt=none');

@@ -54,13 +54,18 @@ function lines(items, indent) {
 function clauses(items) {
   const found = [[]];
   items.forEach((item, index) => {
-    const before = items[index - 1];
-    const begins = CLAUSES.has(item.text?.toUpperCase()) && !(isWord(item, 'JOIN', 'LEFT', 'RIGHT') && JOINS.has(before?.text?.toUpperCase())) && !items[index + 1]?.inner?.length;
-    const isClause = begins || (CLAUSES.has(item.text?.toUpperCase()) && isWord(item, 'FROM', 'WHERE', 'SELECT', 'VALUES', 'JOIN', 'LIMIT', 'OFFSET', 'HAVING'));
-    if (isClause && found.at(-1).length > 0) found.push([]);
+    if (beginsClause(items, index) && found.at(-1).length > 0) found.push([]);
     found.at(-1).push(item);
   });
   return found;
+}
+
+function beginsClause(items, index) {
+  const [before, item, next] = [items[index - 1], items[index], items[index + 1]];
+  if (!CLAUSES.has(item.text?.toUpperCase())) return false;
+  const continues = JOINS.has(before?.text?.toUpperCase()) || isWord(before, 'DISTINCT', 'WITHIN') || isWord(next, 'ORDINALITY');
+  const isCall = isWord(item, 'LEFT', 'RIGHT') && next?.inner !== undefined;
+  return !continues && !isCall;
 }
 
 /** One clause: on a line if it fits, otherwise an item of its list on each. */
