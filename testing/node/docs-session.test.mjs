@@ -1,4 +1,4 @@
-// Signing in on `/docs` in a real Chromium, at a hub and at a satellite without an app: whose rights the page has, where tokens
+// Signing in on `/docs` in a real Chromium, at a hub and at a satellite without an app: the rights of the page, where tokens
 // are, and what other pages get.
 
 import assert from 'node:assert/strict';
@@ -121,7 +121,7 @@ for (const role of ['hub', 'satellite']) {
 
   describe(`/docs of a ${role}`, () => {
     // contract E8.7, E8.8, E8.9
-    test('says what a sign-in would show, signs in through the hub, and shows whose eyes it has', () =>
+    test('says what a sign-in would show, signs in through the hub, and names the account with its rights', () =>
       visit(`${origin()}/docs`, async (page, { tokens }) => {
         assert.match(await textOf(page, 'main'), /Sign in: \d+ resources need a permission\./);
         assert.ok(!(await textOf(page, 'main')).includes('introspect'));
@@ -236,7 +236,7 @@ describe('a token that a person pastes', () => {
       assert.ok(!(await isRefused(satellite.origin, token)), 'the page forgets it, and does not end it');
     }));
 
-  test('that is refused is told, and the page goes on without it', () =>
+  test('that is refused shows the reason, and the page goes on without it', () =>
     visit(`${satellite.origin}/docs`, async (page) => {
       await page.click('#token summary');
       await page.click('.other summary');
@@ -267,7 +267,7 @@ describe('a satellite without an app', () => {
     }));
 });
 
-/** A server of another origin on the same site, whose browser sends the hub's cookies along. */
+/** A server of another origin on the same site: browsers send the hub's cookies along. */
 async function stranger(html) {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html');
@@ -279,7 +279,7 @@ async function stranger(html) {
 
 describe('a page of another origin', () => {
   // contract E8.8 // attack 90
-  test('gets no token of a person who is signed in at the hub: not by a post, not by a frame, not by reading', async () => {
+  test('gets no token of a signed-in person: not by a post, not by a frame, not by reading', async () => {
     const other = await stranger('<!doctype html><title>x</title><h1>x</h1>');
     const context = await chromium.browser.createBrowserContext();
     try {

@@ -8,7 +8,7 @@ use crate::test_hub::{error, parameter};
 
 const OWN: &str = "http://127.0.0.1:4001";
 
-/// A satellite whose redirect URI is at its own origin, with this path.
+/// A satellite with a redirect URI at its own origin and this path.
 async fn own_origin(path: &str, change: impl FnOnce(&mut Setup)) -> Pair {
     let redirect = Redirect::register(&format!("{OWN}{path}")).unwrap();
     Pair::with(|setup| {

@@ -11,7 +11,7 @@ import { record, rowsTable } from './table.js';
 const MAX_SHOWN_BYTES = 8 * 1024 * 1024;
 /** Characters of JSON that are drawn at once. */
 const MAX_DRAWN = 200_000;
-/** Rows whose values the examples use. */
+/** The examples use values of this many rows. */
 const MAX_SAMPLED = 50;
 /** The tabs of each request: one for the rows, one for the SQL. */
 const SIDES = { rows: ['Table', 'JSON'], sql: ['SQL'] };

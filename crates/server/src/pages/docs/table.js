@@ -97,7 +97,7 @@ function scopeOf(scope, name) {
   return target && { ...scope, resource: target };
 }
 
-/** The cell whose button shows the relations of a row in a line below it. */
+/** A cell with a button that shows the relations of its row in a line below. */
 function opener(row, line, { text, scope, place, width }) {
   const key = keyOf(row, text, scope);
   if (!key) return element('td', { class: 'opener' });
