@@ -2,11 +2,14 @@
 
 import { onStatement } from './api.js';
 import { counted, element } from './dom.js';
+import { isSignedIn } from './session.js';
 
 /** A panel that shows every statement until it is closed: `{node, close}`. */
 export function inspector() {
   const address = element('code');
   const told = element('span', { class: 'told' });
+  // The page at /docs has its own sign-in; the session at the hub makes it the same account.
+  const docs = isSignedIn() ? '/auth/login?return_to=/docs' : '/docs';
   const text = element('pre', { tabindex: '0', 'aria-label': 'Query Statement' });
   const node = element(
     'details',
@@ -14,7 +17,7 @@ export function inspector() {
     element('summary', {}, 'Query Statement'),
     element('p', { class: 'sent' }, element('span', { class: 'method' }, 'POST'), ' ', address),
     text,
-    element('p', { class: 'hint' }, told, ' ', element('a', { href: '/docs' }, 'All resources and a playground')),
+    element('p', { class: 'hint' }, told, ' ', element('a', { href: docs }, 'All resources and a playground')),
   );
   const close = onStatement(({ address: sent, body, rows, milliseconds, isRefused }) => {
     address.textContent = sent;

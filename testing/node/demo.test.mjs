@@ -118,6 +118,33 @@ describe('signing in', () => {
       assert.equal(await page.$eval('#filter-status', (select) => select.value), 'new');
     }));
 
+  // contract B4.6, E8.9
+  test('counts at /docs too: the link of the app keeps the account, and the app keeps its tokens', () =>
+    visit('/orders', async (page) => {
+      await signIn(page, 'ben');
+      await waitForText(page, '.total', 'orders');
+      const before = await page.evaluate((key) => localStorage.getItem(key), KEY);
+      await page.click('.inspector a');
+      await page.waitForFunction(() => location.pathname === '/docs');
+      await waitForText(page, '#token-state', 'ben');
+      assert.ok((await textsOf(page, '#contexts a')).includes('customer'));
+      await page.click('#contexts a');
+      await waitForText(page, '.status', 'rows');
+      assert.equal(await page.evaluate((key) => localStorage.getItem(key), KEY), before);
+      // A sign-in at /docs itself ends there, and not in the app.
+      await page.click('#token summary');
+      await page.click('#sign-out');
+      await waitForText(page, '#token-state', 'Anonymous');
+      await page.click('#sign-in');
+      await page.waitForSelector('input[type=password]');
+      const { password } = demo.people.find((person) => person.username === 'ana');
+      await page.type('input[name=username]', 'ana');
+      await page.type('input[type=password]', password);
+      await page.keyboard.press('Enter');
+      await waitForText(page, '#token-state', 'ana');
+      assert.ok(page.url().startsWith(`${demo.app}/docs`), page.url());
+    }));
+
   test('by an answer that is not ours is refused in words', () =>
     visit('/callback?code=stolen&state=unknown', async (page) => {
       await waitForText(page, 'h1', 'That did not work');

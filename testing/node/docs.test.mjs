@@ -1,10 +1,11 @@
 // `/docs` in a real Chromium: the reference, the editor by keyboard, and running statements; light and dark, wide and narrow.
 
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import ts from 'typescript';
 import { focusOn, openBrowser, openPage } from './browser.mjs';
 import { startServer } from './server.mjs';
 import { MANIFEST, SCRIPT } from './shop.mjs';
@@ -38,7 +39,7 @@ async function visit(state, work, { origin = server.origin, prepare } = {}) {
   }
 }
 
-const customers = (statement, more = {}) => ({ resource: 'shop.customer', ...more, statement: JSON.stringify(statement, null, 2) });
+const customers = (statement, more = {}) => Object.fromEntries(Object.entries({ resource: 'shop.customer', ...more, statement: JSON.stringify(statement, null, 2) }).filter(([, value]) => value !== undefined));
 const textsOf = (page, selector) => page.$$eval(selector, (found) => found.map((one) => one.textContent));
 const textOf = (page, selector) => page.$eval(selector, (one) => one.textContent);
 const statement = (page) => page.$eval('#statement', (area) => area.value);
@@ -102,7 +103,7 @@ describe('the resources', () => {
   // contract E8.3
   test('each field shows its type, its operators, whether it is a key, and its values', () =>
     visit({ resource: 'shop.customer' }, async (page) => {
-      const operators = (name) => textsOf(page, `[data-field="${name}"] .chips code`);
+      const operators = (name) => textsOf(page, `[data-field="${name}"] .chip code`);
       assert.deepEqual(await operators('isVip'), ['eq', 'ne', 'in', 'notIn', 'isNull']);
       assert.deepEqual(await operators('tags'), ['isNull', 'contains', 'overlap']);
       assert.ok((await operators('name')).includes('iLike'));
@@ -118,7 +119,7 @@ describe('the resources', () => {
 
   test('a relation leads to its resource, by keyboard, and back', () =>
     visit({ resource: 'shop.customer' }, async (page) => {
-      await page.focus('[aria-labelledby=relations-title] a');
+      await page.focus('[aria-labelledby=relations-title] table a');
       await page.keyboard.press('Enter');
       await waitForText(page, 'h1', 'order');
       assert.equal(await textOf(page, '#contexts [aria-current=page]'), 'order');
@@ -174,7 +175,7 @@ describe('the playground', () => {
   test('a statement is written, run and left by keyboard alone', () =>
     visit({ resource: 'shop.customer' }, async (page) => {
       await tabTo(page, '#statement');
-      assert.equal(await statement(page), '{\n  "limit": 20\n}', 'the sample has a limit');
+      assert.deepEqual(JSON.parse(await statement(page)), { relations: { country: true, orders: { limit: 3 } }, limit: 20 }, 'the first example has a limit');
       await chord(page, 'A');
       await page.keyboard.type('{"wh');
       await page.waitForSelector('.suggestions:not([hidden])');
@@ -241,7 +242,7 @@ describe('the playground', () => {
       await run(page);
       await waitForText(page, '.status', '4 rows of 4');
       assert.match(await textOf(page, '.status'), /^200 · 4 rows of 4 · \d+ ms/);
-      const heads = await textsOf(page, '#panel-Table > .rows > .scroll > table > thead th');
+      const heads = await textsOf(page, '#panel-Table > .rows > .scroll > table > thead th:not(.opener)');
       assert.deepEqual(heads.slice(0, 3), ['id', 'name', 'email']);
       assert.match(await textOf(page, '#panel-Table'), /9007199254740993/);
       await page.click('#panel-Table details summary');
@@ -255,7 +256,6 @@ describe('the playground', () => {
       const json = await textOf(page, '#panel-JSON .json');
       assert.match(json, /9007199254740993/);
       assert.equal(JSON.parse(json).rows.length, 4);
-      assert.equal(await page.$('#tab-SQL'), null, 'no SQL without the permission');
     }));
 
   test('a long answer is whole, and drawn as far as it is wanted', () =>
@@ -312,22 +312,19 @@ describe('the playground', () => {
       assert.equal(await rowCount(page), 1);
     }));
 
-  test('without an id neither Run nor the copied command goes to an address that is none', () =>
-    visit({ resource: 'shop.orderLine', operation: 'findById', id: '10' }, async (page) => {
-      const copyAsCurl = '.playground .actions button:nth-child(2)';
-      await page.evaluate(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; });
-      await page.click(copyAsCurl);
-      await waitForText(page, '.faults', 'The id is missing');
-      await focusOn(page, '#key-sku');
-      assert.equal(await textOf(page, copyAsCurl), 'Copy as curl');
-      await page.keyboard.type('a');
-      assert.equal(await page.$('.faults'), null);
-      await page.click(copyAsCurl);
-      await page.waitForFunction(() => window.copied?.includes('/10,a'));
+  test('without an id neither Run nor a program goes to a path that is none', () =>
+    visit({ resource: 'shop.orderLine', operation: 'findById', id: '10', statement: '{}' }, async (page) => {
+      await page.click('#program-curl');
+      await waitForText(page, '#source-curl', 'The id is missing');
+      await page.type('#key-sku', 'a');
+      await waitForText(page, '#source-curl', '/10,a');
       await page.$eval('#key-sku', (input) => { input.value = ''; });
       await page.click('.playground button[type=submit]');
       await waitForText(page, '.status', 'Not sent');
+      await waitForText(page, '.faults', 'The id is missing');
       await focusOn(page, '#key-sku');
+      await page.keyboard.type('b');
+      assert.equal(await page.$('.faults'), null);
     }));
 
   test('a text that may not be copied is shown, selected', () =>
@@ -336,7 +333,8 @@ describe('the playground', () => {
         navigator.clipboard.writeText = () => Promise.reject(new Error('no'));
         document.execCommand = () => false;
       });
-      await page.click('.playground .actions button:nth-child(2)');
+      await page.click('#program-curl');
+      await page.click('#source-curl button');
       await page.waitForSelector('dialog[open] textarea');
       const [selected, all] = await page.$eval('dialog textarea', (area) => [area.value.slice(area.selectionStart, area.selectionEnd), area.value]);
       assert.match(all, /^curl /);
@@ -344,7 +342,7 @@ describe('the playground', () => {
       await clean(page, 'copy');
       await page.keyboard.press('Escape');
       await page.waitForFunction(() => !document.querySelector('dialog'));
-      await focusOn(page, '.playground .actions button');
+      await focusOn(page, '#source-curl button');
     }));
 
   test('sizes are those of the bytes that came', () => {
@@ -430,36 +428,21 @@ describe('faults', () => {
     }));
 });
 
-/** The resources for a caller with the permission to see SQL. */
-async function explainable() {
-  const all = await described();
-  for (const resource of all.resources) resource.operations.push({ name: 'explain', address: resource.operations[0].address.replace('paginate', 'explain') });
-  return JSON.stringify({ ...all, explain: true });
-}
-
 describe('with the permission', () => {
-  test('the SQL is shown, level by level, with the origin of each predicate', async () => {
-    const asked = { where: { name: { iLike: 'a%' } }, relations: { orders: true }, limit: 3 };
-    const file = join(server.folder, 'statement.json');
-    await writeFile(file, JSON.stringify(asked));
-    // Under this strategy no caller has the permission; the command line shows the same SQL.
-    const answers = {
-      '/docs/resources.json': explainable,
-      '/api/shop/customers/explain': async (request) => {
-        assert.deepEqual(JSON.parse(request.postData()).query, asked);
-        return server.run('explain', 'shop.customer', file, '--json');
-      },
-    };
-    await visit(customers(asked), async (page) => {
+  // contract E5.8
+  test('the SQL is shown in lines and colours, level by level, with the origin of each predicate', () =>
+    visit(customers({ where: { name: { iLike: 'a%' } }, relations: { orders: true }, limit: 3 }), async (page) => {
       await page.click('#tab-SQL');
       await page.waitForSelector('.explained');
-      assert.deepEqual(await textsOf(page, '.explained h4'), ['Merged statement', 'Rows', 'orders', 'Total']);
-      assert.match(await textOf(page, '.explained'), /SELECT t0\."id"/);
+      assert.deepEqual(await textsOf(page, '.explained h3'), ['Rows', 'orders', 'Total', 'Merged statement']);
+      const sql = await textOf(page, '.explained pre');
+      assert.match(sql, /^SELECT/);
+      assert.ok(sql.split('\n').some((line) => line.startsWith('FROM')) && sql.split('\n').some((line) => line.startsWith('WHERE')), sql);
+      assert.ok((await textsOf(page, '.explained pre .keyword')).includes('SELECT'));
       assert.match(await textOf(page, '.explained'), /1: text, 2: int8/);
       assert.deepEqual(await textsOf(page, '.source'), ['your query']);
       await clean(page, 'SQL');
-    }, { prepare: intercept(answers) });
-  });
+    }));
 
   test('rows and SQL are asked for side by side, and each tab tells of its own', async () => {
     const held = [];
@@ -467,7 +450,6 @@ describe('with the permission', () => {
     const problem = { status: 503, contentType: 'application/problem+json', body: JSON.stringify({ title: 'Too busy', detail: 'no connection is free' }) };
     let sql = JSON.stringify(explained);
     const answers = {
-      '/docs/resources.json': explainable,
       '/api/shop/items/paginate': () => new Promise((resolve) => { held.push(() => resolve('{"total": 1, "count": 1, "rows": [{"id": 1}]}')); }),
       '/api/shop/items/1': async () => '{"id": 1}',
       '/api/shop/items/explain': async () => sql,
@@ -476,7 +458,7 @@ describe('with the permission', () => {
       while (held.length < count) await new Promise((resolve) => { setImmediate(resolve); });
       for (const answer of held.splice(0)) answer();
     };
-    await visit({ resource: 'shop.item' }, async (page) => {
+    await visit({ resource: 'shop.item', statement: '{"limit": 20}' }, async (page) => {
       await run(page);
       await waitForText(page, '.status', 'Running');
       await page.click('#tab-SQL');
@@ -518,61 +500,215 @@ describe('with the permission', () => {
       await waitForText(page, '#panel-SQL', 'the condition on the key');
     }, { prepare: intercept(answers) });
   });
+});
 
-  test('what was asked with an earlier token is not shown', async () => {
-    let late;
+/** A statement as the text of a shared URL. */
+const text = (statement) => JSON.stringify(statement, null, 2);
+const programOf = async (page, name) => {
+  await page.click(`#program-${name}`);
+  await page.waitForSelector(`#source-${name} pre`);
+  return textOf(page, `#source-${name} pre`);
+};
+/** Runs a command line in a shell. */
+const shell = (command, environment = {}) => execFileSync('bash', ['-c', command], { encoding: 'utf8', env: { PATH: process.env.PATH, ...environment }, stdio: ['ignore', 'pipe', 'ignore'] });
+
+describe('opening a resource', () => {
+  // contract E8.11
+  test('runs an example, and a shared statement waits for Run', async () => {
+    await visit({ resource: 'shop.customer' }, async (page) => {
+      await waitForText(page, '.status', '4 rows of 4');
+      assert.equal(await page.evaluate(() => document.activeElement === document.body), true, 'the focus stays');
+    });
+    const sent = [];
+    await visit(customers({ limit: 1 }), async (page) => {
+      page.on('request', (request) => { if (request.method() === 'POST') sent.push(request.url()); });
+      await waitForText(page, '#panel-Table', 'Run the statement');
+      assert.deepEqual(sent, []);
+    });
+  });
+
+  // contract E8.11
+  test('related rows open in the table, those of the answer and those that are loaded then, at every depth', () =>
+    visit(customers({ relations: { country: true }, order: [{ field: 'id' }], limit: 2 }), async (page) => {
+      await run(page);
+      await waitForText(page, '.status', '2 rows');
+      await page.focus('#panel-Table .open');
+      await page.keyboard.press('Enter');
+      assert.equal(await page.$eval('#panel-Table .open', (button) => button.getAttribute('aria-expanded')), 'true');
+      assert.deepEqual(await page.$$eval('.related > details > summary', (all) => all.map((one) => one.firstChild.textContent)), ['orders', 'country']);
+      await page.click('.related > details:nth-child(1) summary');
+      await waitForText(page, '.related > details:nth-child(1) .rows', '19.99');
+      await page.click('.related > details:nth-child(2) summary');
+      await waitForText(page, '.related > details:nth-child(2)', 'Spain');
+      // An order leads back to its customer.
+      await page.click('.related .rows .open');
+      await page.click('.related .rows .related summary');
+      await waitForText(page, '.related .rows .related', 'Ana García');
+      await clean(page, 'related rows');
+      await page.$eval('#panel-Table .open', (button) => button.click());
+      assert.equal(await page.$('.related'), null);
+    }));
+
+  test('related rows that cannot be loaded are tried again when asked to', () => {
+    let calls = 0;
     const answers = {
-      '/docs/resources.json': async (request) => {
-        const { authorization } = request.headers();
-        if (authorization) await new Promise((resolve) => { late = resolve; });
-        const all = await described();
-        return JSON.stringify({ ...all, resources: authorization ? all.resources.slice(0, 1) : all.resources });
+      '/api/shop/orders/find/10': async () => {
+        calls += 1;
+        return calls === 1 ? { status: 503, body: JSON.stringify({ detail: 'every connection is busy' }) } : JSON.stringify({ id: 10, customer: null });
       },
     };
-    await visit({}, async (page) => {
-      await page.click('#token summary');
-      await page.type('#token-input', 'clé');
-      await page.keyboard.press('Enter');
-      await waitForText(page, '#token-fault', 'only ASCII characters');
-      await clean(page, 'token');
-      await page.$eval('#token-input', (input) => { input.value = 's3cret'; });
-      await page.keyboard.press('Enter');
-      await waitForText(page, '#token-state', 'Token in use');
-      await page.click('#token summary');
-      await page.click('#token-clear');
-      await waitForText(page, '#announcer', '5 resources');
-      const answered = page.waitForResponse((answer) => answer.request().headers().authorization !== undefined);
-      late();
-      await answered;
-      await page.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 100); }));
-      assert.equal((await textsOf(page, '#contexts a')).length, 5);
-      assert.match(await textOf(page, '#announcer'), /5 resources/);
+    return visit({ resource: 'shop.order', statement: '{"limit": 1}' }, async (page) => {
+      await run(page);
+      await page.waitForSelector('#panel-Table .open');
+      await page.click('#panel-Table .open');
+      await page.click('.related summary');
+      await waitForText(page, '.related', 'every connection is busy');
+      await page.click('.related button');
+      await waitForText(page, '.related', 'None.');
     }, { prepare: intercept(answers) });
   });
 
-  // contract E8.6
-  test('a token is sent with every request and kept nowhere', async () => {
-    const sent = [];
-    await visit({ resource: 'shop.item' }, async (page) => {
-      page.on('request', (request) => {
-        const path = new URL(request.url()).pathname;
-        if (!path.endsWith('.svg')) sent.push([path, request.headers().authorization]);
-      });
-      await page.click('#token summary');
-      await page.type('#token-input', 'Bearer s3cret-token');
-      await page.keyboard.press('Enter');
-      await waitForText(page, '#token-state', 'Token in use');
-      await page.waitForFunction(() => document.querySelector('#announcer').textContent.includes('5 resources'));
+  test('a long value opens in a dialog, and closes back to its cell', () => {
+    const long = `first line\n${'word '.repeat(100)}`;
+    const answers = { '/api/shop/items/list': async () => JSON.stringify([{ id: 1, label: long }]) };
+    return visit({ resource: 'shop.item', operation: 'list', statement: '{}' }, async (page) => {
       await run(page);
-      await waitForText(page, '.status', '20 rows');
-      assert.deepEqual(sent, [['/docs/resources.json', 'Bearer s3cret-token'], ['/api/shop/items/paginate', 'Bearer s3cret-token']]);
-      assert.ok(!(await textOf(page, '.reference .code pre')).includes('s3cret'));
-      const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML]));
-      assert.ok(!kept.includes('s3cret'));
-      await page.reload();
-      await waitForText(page, '#token-state', 'No token');
-    });
+      await page.waitForSelector('#panel-Table td button.small');
+      assert.ok(!(await textOf(page, '#panel-Table')).includes(long));
+      await page.click('#panel-Table td button.small');
+      await page.waitForSelector('dialog[open]');
+      assert.equal(await textOf(page, 'dialog pre'), long);
+      await clean(page, 'value');
+      await page.keyboard.press('Escape');
+      await page.waitForFunction(() => !document.querySelector('dialog'));
+      await focusOn(page, '#panel-Table td button.small');
+    }, { prepare: intercept(answers) });
   });
+
+  // contract E8.11
+  test('its neighbours are drawn, and each is a link for the keyboard', () =>
+    visit({ resource: 'shop.country' }, async (page) => {
+      assert.deepEqual(await page.$$eval('.diagram a', (all) => all.map((one) => one.textContent)), ['shop.customerits country']);
+      await page.$eval('.diagram a', (link) => link.focus());
+      await page.keyboard.press('Enter');
+      await waitForText(page, 'h1', 'customer');
+      assert.equal((await page.$$('.diagram a')).length, 2);
+      await page.setViewport({ width: 360, height: 740 });
+      await page.waitForFunction(() => document.querySelector('.diagram').getBoundingClientRect().width <= 328);
+    }));
+
+  // contract E8.11
+  test('at 360 pixels its rows are in sight, and Run brings them there', () =>
+    visit({ resource: 'shop.customer' }, async (page) => {
+      const isSeen = () => page.$eval('#panel-Table tbody tr', (row) => { const { top, bottom } = row.getBoundingClientRect(); return top >= 0 && bottom <= window.innerHeight; });
+      await waitForText(page, '.status', '4 rows of 4');
+      assert.ok(await isSeen());
+      const many = { where: { or: Array.from({ length: 12 }, (_, index) => ({ visits: { gte: -1 - index } })) }, limit: 5 };
+      await page.$eval('#statement', (area, value) => { area.value = value; area.dispatchEvent(new InputEvent('input')); }, text(many));
+      await run(page);
+      await waitForText(page, '.status', '3 rows of 3');
+      await page.waitForFunction(() => { const { top, bottom } = document.querySelector('#panel-Table tbody tr').getBoundingClientRect(); return top >= 0 && bottom <= window.innerHeight; });
+    }, { prepare: (page) => page.setViewport({ width: 360, height: 740 }) }));
+});
+
+describe('examples and history', () => {
+  // contract E8.11
+  test('every operator has an example in the menu and at its field, and each runs', () =>
+    visit({ resource: 'shop.customer' }, async (page) => {
+      await waitForText(page, '.status', '4 rows of 4');
+      await page.click('#examples summary');
+      await clean(page, 'examples');
+      const labels = await textsOf(page, '#examples section:first-of-type li code');
+      assert.deepEqual(labels, ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'notIn', 'between', 'isNull', 'iLike', 'contains', 'overlap']);
+      const count = (await page.$$('#examples li')).length;
+      await page.keyboard.press('Escape');
+      await focusOn(page, '#examples summary');
+      for (let index = 0; index < count; index += 1) {
+        await page.click('#examples summary');
+        await page.$$eval('#examples li button', (all, index) => all[index].click(), index);
+        await page.waitForFunction(() => /^\d{3} /.test(document.querySelector('.status').textContent));
+        assert.match(await textOf(page, '.status'), /^200/, await statement(page));
+      }
+      for (const chip of await page.$$('.chip')) {
+        await chip.evaluate((button) => button.click());
+        await page.waitForFunction(() => /^\d{3} /.test(document.querySelector('.status').textContent));
+        assert.match(await textOf(page, '.status'), /^200/, await statement(page));
+      }
+    }));
+
+  // contract E8.11
+  test('what ran is listed, opens again, and is forgotten when asked to', () =>
+    visit({ resource: 'shop.item', statement: '{"limit": 3}' }, async (page) => {
+      await run(page);
+      await waitForText(page, '.status', '3 rows');
+      await page.goto(`${server.origin}/docs#${new URLSearchParams({ resource: 'shop.order', operation: 'list', statement: '{"limit": 2}' })}`);
+      await waitForText(page, 'h1', 'order');
+      await run(page);
+      await waitForText(page, '.status', '2 rows');
+      await page.click('#history summary');
+      await clean(page, 'history');
+      assert.deepEqual(await textsOf(page, '#history strong'), ['shop.order', 'shop.item']);
+      await page.click('#history li:nth-child(2) button');
+      await waitForText(page, 'h1', 'item');
+      await waitForText(page, '.status', '3 rows of 250');
+      assert.equal(await statement(page), '{"limit": 3}');
+      await page.goBack();
+      await waitForText(page, 'h1', 'order');
+      await page.click('#history summary');
+      await page.click('#history .buttons button');
+      await page.click('#history summary');
+      await waitForText(page, '#history', 'Statements that you run');
+    }));
+});
+
+describe('the statement as a program', () => {
+  // contract E8.12
+  test('curl, TypeScript and GraphQL give the rows that the page shows', () =>
+    visit({ resource: 'shop.customer', operation: 'list', statement: '{"where": {"id": {"in": [1, 9007199254740993]}}, "relations": {"orders": {"limit": 1}}, "order": [{"field": "id"}], "limit": 20}' }, async (page) => {
+      await run(page);
+      await waitForText(page, '.status', '2 rows');
+      await page.click('#tab-JSON');
+      const shown = JSON.parse(await textOf(page, '#panel-JSON .json'));
+      assert.deepEqual(JSON.parse(shell(await programOf(page, 'curl'))), shown);
+      const program = ts.transpileModule(await programOf(page, 'TypeScript'), { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 } }).outputText;
+      assert.equal(JSON.stringify(JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-'], { input: program.replace('console.log(answer)', 'console.log(JSON.stringify(answer))'), encoding: 'utf8' }))), JSON.stringify(shown));
+      const query = await programOf(page, 'GraphQL');
+      const answered = await (await fetch(`${server.origin}/graphql`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ query }) })).json();
+      assert.equal(answered.errors, undefined, JSON.stringify(answered.errors));
+      assert.deepEqual(answered.data.shopGetCustomers.map(({ id }) => id), shown.map(({ id }) => id));
+      assert.deepEqual(answered.data.shopGetCustomers[0].orders, shown[0].orders);
+      const link = await page.$eval('#source-GraphQL a', (one) => one.getAttribute('href'));
+      assert.equal(new URLSearchParams(link.split('#')[1]).get('query'), query);
+      await clean(page, 'programs');
+    }));
+
+  // contract E8.12
+  test('every operation and an aggregation become programs that run', async () => {
+    const statements = [{}, { limit: 2 }, { aggregation: { fields: [{ fn: 'count', field: '*' }], groupBy: ['status'] } }, { where: { profile: { contains: ["it's", '"\\'] } } }];
+    for (const operation of ['paginate', 'list', 'find', 'findById']) {
+      for (const statement of operation === 'findById' ? [{}] : statements) {
+        await visit(customers(statement, { operation, id: operation === 'findById' ? '1' : undefined }), async (page) => {
+          const status = shell(`${await programOf(page, 'curl')} -s -o /dev/null -w '%{http_code}'`);
+          assert.ok(['200', operation === 'find' ? '404' : '200'].includes(status), `${operation} ${JSON.stringify(statement)}: ${status}`);
+          const query = await programOf(page, 'GraphQL');
+          const answered = await (await fetch(`${server.origin}/graphql`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ query }) })).json();
+          assert.equal(answered.errors, undefined, `${query}: ${JSON.stringify(answered.errors)}`);
+          assert.match(await programOf(page, 'TypeScript'), /await fetch/);
+        });
+      }
+    }
+  });
+
+  test('the tabs follow the arrow keys, and a text that is no JSON makes no program', () =>
+    visit({ resource: 'shop.item', statement: '{"limit" 3}' }, async (page) => {
+      await page.focus('#program-Statement');
+      await page.keyboard.press('ArrowRight');
+      await focusOn(page, '#program-curl');
+      await waitForText(page, '#source-curl', 'not JSON yet');
+      await page.keyboard.press('ArrowLeft');
+      await focusOn(page, '#program-Statement');
+      assert.equal(await page.$eval('#source-curl', (panel) => panel.hidden), true);
+    }));
 });
 
 describe('markup in names and values', () => {
@@ -596,6 +732,10 @@ describe('markup in names and values', () => {
       await page.waitForSelector('.suggestions:not([hidden])');
       await page.keyboard.press('Enter');
       assert.equal(await page.$('main img, nav img'), null);
+      assert.ok((await textOf(page, '#relations-title ~ .scroll')).includes(HOSTILE));
+      for (const program of ['curl', 'TypeScript', 'GraphQL']) await page.click(`#program-${program}`);
+      await page.click('#examples summary');
+      assert.equal(await page.$('main img, nav img'), null);
     }, { prepare: intercept(answers) });
     await visit(customers({ where: { id: { eq: 3 } } }), async (page) => {
       await run(page);
@@ -604,7 +744,7 @@ describe('markup in names and values', () => {
       assert.match(await textOf(page, '#panel-Table'), /<svg onload=alert\(1\)>/);
       await page.click('#tab-JSON');
       assert.match(await textOf(page, '#panel-JSON'), /<script>/);
-      assert.equal(await page.$('main script, main svg'), null);
+      assert.equal(await page.$('main script, main svg[onload]'), null);
     });
     await visit({ resource: `${HOSTILE}x` }, async (page) => {
       assert.match(await textOf(page, '.notice'), /<img src=x/);

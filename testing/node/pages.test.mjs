@@ -10,6 +10,11 @@ const { Catalog, pathOfRow } = await from('catalog.js');
 const { complete } = await from('complete.js');
 const { read, write } = await from('fragment.js');
 const { bodyOf, curl, pointerInText } = await from('request.js');
+const { examples, firstExample, operatorExample, valuesIn } = await from('examples.js');
+const { OPERATORS } = await from('grammar.js');
+const { graphql, typescript } = await from('snippets.js');
+const { format } = await from('sql.js');
+const { neighbours } = await from('diagram.js');
 
 const field = (name, type, operators, more = {}) => ({ name, type, array: false, nullable: true, key: false, operators, functions: ['count'], sortable: true, ...more });
 const catalog = new Catalog({
@@ -224,4 +229,85 @@ test('what is shared survives the address; a command line survives its quotes', 
   assert.equal(pathOfRow(resource, ['a/b,c']), '/api/shop/customers/find/a%2Fb%2Cc');
   assert.match(curl('http://h', '/a', `{"q": "it's"}`, 'secret'), /-d '\{"q": "it'\\''s"\}'$/);
   assert.ok(!curl('http://h', '/a', '', 'secret').includes('secret'), 'the token is not copied around');
+});
+
+test('SQL is broken into clauses, and only blanks change', () => {
+  const texts = [
+    'SELECT t0."id", t0."name" FROM "customers" AS t0 WHERE t0."deleted_at" IS NULL AND t0."name" LIKE $1 AND EXISTS (SELECT 1 FROM "orders" AS t1 WHERE t1."customer_id" = t0."id" AND t1."total" BETWEEN $2 AND $3) ORDER BY t0."id" ASC LIMIT $4',
+    'SELECT count(*) FROM "a" AS t0',
+    "SELECT 'it''s (not) a bracket', \"a(b\" FROM \"x\"",
+    'WITH keys AS (SELECT * FROM unnest($1::int8[]) WITH ORDINALITY AS k (id, n)) SELECT t0."id" FROM keys JOIN "orders" AS t0 ON t0."customer_id" = keys.id LEFT JOIN LATERAL (SELECT 1) AS l ON TRUE ORDER BY n, t0."id"',
+    'SELECT json_each.value FROM "t", json_each(?1) WHERE coalesce(t0."x", ?2) <> ?3 OR NOT (t0."a" = 1 OR t0."b" = 2) GROUP BY 1 HAVING count(*) > 1 LIMIT ?4 OFFSET ?5',
+    '',
+    'SELECT 1)',
+    'SELECT (1',
+  ];
+  const bare = (text) => text.replace(/\s+/g, '');
+  for (const text of texts) {
+    const formatted = format(text);
+    assert.equal(bare(formatted), bare(text), text);
+    assert.ok(formatted.split('\n').every((line) => line.trim() !== '' || text === ''), formatted);
+    assert.equal(format(formatted), formatted, 'formatting again changes nothing');
+  }
+  assert.deepEqual(format(texts[0]).split('\n').map((line) => line.trim().split(' ')[0]), ['SELECT', 'FROM', 'WHERE', 't0."deleted_at"', 'AND', 'AND', 'SELECT', 'FROM', 'WHERE', ')', 'ORDER', 'LIMIT']);
+  assert.equal(format(texts[1]), 'SELECT count(*)\nFROM "a" AS t0');
+  assert.equal(format('SELECT a FROM b CROSS JOIN c LEFT JOIN d ON left(x, 1) IS NOT DISTINCT FROM y'), 'SELECT a\nFROM b\nCROSS JOIN c\nLEFT JOIN d ON left(x, 1) IS NOT DISTINCT FROM y');
+});
+
+test('every operator of every field has an example, with the values of the rows that are shown', () => {
+  for (const one of resource.fields) {
+    for (const operator of one.operators) {
+      const { root, faults } = parse(operatorExample(one, operator));
+      assert.deepEqual(faults, []);
+      assert.equal(root.members[0].value.members[0].value.members[0].key.value, operator);
+    }
+  }
+  const offered = examples(resource, catalog).flatMap((group) => group.examples);
+  const taken = new Set(resource.fields.flatMap(({ operators }) => operators));
+  for (const operator of taken) assert.ok(offered.some(({ label }) => label === operator), operator);
+  for (const { text } of offered) assert.deepEqual(parse(text).faults, [], text);
+  assert.ok([...taken].every((operator) => operator in OPERATORS));
+  const answer = '[{"name": "Zoe_%"}, {"name": "Ana"}, {"name": null}, {"id": 9007199254740993}]';
+  const shown = valuesIn(parse(answer).root.items.map(({ value }) => value), answer);
+  assert.deepEqual(shown('name'), ['"Ana"', '"Zoe_%"']);
+  assert.match(operatorExample(resource.fields[1], 'in', shown), /\["Ana", "Zoe_%"\]/);
+  assert.match(operatorExample(resource.fields[0], 'eq', shown), /9007199254740993/, 'no digit is lost');
+  assert.deepEqual(JSON.parse(firstExample(resource)), { relations: { country: true, orders: { limit: 3 } }, limit: 20 });
+  assert.deepEqual(JSON.parse(firstExample(catalog.resource('shop.country'))), { limit: 20 });
+});
+
+test('a statement becomes a GraphQL query, inline where GraphQL can name every key', () => {
+  const named = { ...resource, operations: [{ name: 'paginate', graphql: 'shopPaginateCustomers' }, { name: 'list', graphql: 'shopGetCustomers' }, { name: 'findById', graphql: 'shopFindCustomerById' }] };
+  const write = (operation, statement, more = {}) => graphql({ resource: named, operation, text: typeof statement === 'string' ? statement : JSON.stringify(statement), ...more }, catalog);
+  assert.deepEqual(write('paginate', { where: { name: { iLike: 'a"%' } }, limit: 3 }), { query: 'query {\n  shopPaginateCustomers(query: {where: {name: {iLike: "a\\"%"}}, limit: 3}) { total count rows }\n}\n', variables: '' });
+  const loaded = write('list', { relations: { orders: { relations: { customer: true } } } }).query;
+  assert.match(loaded, /orders \{\n {6}total\n {6}customer \{\n {8}id/);
+  assert.ok(!loaded.includes('country {'), 'only what the statement loads');
+  assert.match(write('findById', '', { id: '7' }).query, /shopFindCustomerById\(id: "7"\) \{/);
+  assert.match(write('list', { aggregation: { fields: [{ fn: 'count', field: '*' }] } }).query, /\{ _aggregation \}/);
+  assert.match(write('paginate', '{"where": {"id": {"eq": 9007199254740993}}}').query, /eq: 9007199254740993/);
+  const odd = write('paginate', '{"query": {"where": {"a-b": {"eq": 1}}}, "constraint": {"limit": 1}}');
+  assert.match(odd.query, /^query \(\$query: QueryStatementInput, \$constraint: QueryStatementInput\) \{/);
+  assert.deepEqual(JSON.parse(odd.variables), { query: { where: { 'a-b': { eq: 1 } } }, constraint: { limit: 1 } });
+  assert.equal(graphql({ resource, operation: 'paginate', text: '{}' }, catalog), null, 'GraphQL has no field for it');
+});
+
+test('a statement becomes a program in TypeScript that loses no digit', () => {
+  const write = (text, signedIn = false) => typescript({ origin: 'http://here.test', path: '/api/it\'s', resource, operation: 'list', text, signedIn }, catalog);
+  const program = write('{"relations": {"orders": true}, "limit": 3}', true);
+  assert.match(program, /type Customer = \{\n {2}id: number \| null;/);
+  assert.match(program, /status: "lead" \| "active" \| null;/);
+  assert.match(program, /tags: \(string \| null\)\[\] \| null;/);
+  assert.match(program, /orders: \{\n {4}total: string \| null;\n {2}\}\[\];/);
+  assert.match(program, /fetch\('http:\/\/here\.test\/api\/it\\'s'/);
+  assert.match(program, /Authorization: `Bearer \$\{process\.env\.TOKEN\}`/);
+  assert.ok(!write('{}').includes('Authorization'));
+  assert.match(write('{"where": {"id": {"eq": 9007199254740993}}}'), /body: '\{"query": .*9007199254740993/);
+  assert.match(write(''), /body: '\{\}'/);
+});
+
+test('the neighbours of a resource are those it leads to and those that lead to it', () => {
+  const found = neighbours(catalog.resource('shop.country'), catalog);
+  assert.deepEqual(found, { outgoing: [], incoming: [['shop.customer', ['its country']]] });
+  assert.deepEqual(neighbours(resource, catalog), { outgoing: [['shop.order', ['orders · many']], ['shop.country', ['country · one']]], incoming: [] });
 });

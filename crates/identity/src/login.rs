@@ -6,7 +6,9 @@ use serde_json::json as object;
 use zeroize::Zeroizing;
 
 use crate::client::{ClientId, Redirect};
+use crate::error::Error;
 use crate::form;
+use crate::parameters::Parameters;
 use crate::pkce::Verifier;
 use crate::return_path::AppReturnPath;
 use crate::scope::Scope;
@@ -84,8 +86,35 @@ impl LoginRecord {
     }
 }
 
+/// Whether the hub may show its sign-in page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginPrompt {
+    Allowed,
+    /// `prompt=none`: without a session the hub answers `login_required`.
+    Silent,
+}
+
+/// Where a login returns to, and whether it may ask the person.
+#[derive(Clone, Copy, Debug)]
+pub struct LoginRequest<'a> {
+    pub return_to: Option<&'a str>,
+    pub prompt: LoginPrompt,
+}
+
+impl<'a> LoginRequest<'a> {
+    /// Reads the parameters of `/auth/login`.
+    pub fn read(parameters: &'a Parameters) -> Result<Self, Error> {
+        let prompt = match parameters.get("prompt") {
+            None => LoginPrompt::Allowed,
+            Some("none") => LoginPrompt::Silent,
+            Some(_) => return Err(Error::request("prompt must be none, or absent")),
+        };
+        Ok(LoginRequest { return_to: parameters.get("return_to"), prompt })
+    }
+}
+
 /// Begins a login: the record to store, and the URL at the hub to send the browser to.
-pub fn begin(at: &Registration, fresh: &LoginSecrets, return_to: Option<&str>, now: Timestamp) -> (LoginRecord, String) {
+pub fn begin(at: &Registration, fresh: &LoginSecrets, request: LoginRequest<'_>, now: Timestamp) -> (LoginRecord, String) {
     let (state, challenge) = (fresh.state.expose(), fresh.verifier.challenge());
     let parameters = [
         ("response_type", "code"),
@@ -96,12 +125,13 @@ pub fn begin(at: &Registration, fresh: &LoginSecrets, return_to: Option<&str>, n
         ("code_challenge_method", "S256"),
     ];
     let scope = at.scope.as_ref().map(|scope| ("scope", scope.as_str()));
-    let url = format!("{}{}?{}", at.issuer, crate::authorize::PATH, form::write(parameters.into_iter().chain(scope)));
+    let prompt = (request.prompt == LoginPrompt::Silent).then_some(("prompt", "none"));
+    let url = format!("{}{}?{}", at.issuer, crate::authorize::PATH, form::write(parameters.into_iter().chain(scope).chain(prompt)));
     let record = LoginRecord {
         state: fresh.state.digest(),
         verifier: fresh.verifier.clone(),
         binding: fresh.binding.digest(),
-        return_to: AppReturnPath::read(return_to),
+        return_to: AppReturnPath::read(request.return_to),
         expires_at: now.plus(LOGIN_SECONDS),
     };
     (record, url)

@@ -45,6 +45,11 @@ fn is_hub_path(text: &str) -> bool {
 pub struct AppReturnPath(String);
 
 impl AppReturnPath {
+    /// Whether it is this path of the app, or one below it.
+    pub fn is_below(&self, path: &str) -> bool {
+        self.0.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
+    }
+
     /// Reads a `return_to` parameter. However often it is decoded, no browser or router may take a part of it for another host.
     pub fn read(text: Option<&str>) -> Self {
         AppReturnPath(text.filter(|text| is_app_path(text)).unwrap_or("/").to_owned())

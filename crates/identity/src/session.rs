@@ -7,12 +7,14 @@ use crate::client::{Client, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::grant::Family;
 use crate::timestamp::Timestamp;
-use crate::token::{AccessClaims, HubSessionClaims, RegisteredClaims, Verified};
+use crate::token::{AccessClaims, HubSessionClaims, PageClaims, RegisteredClaims, Verified};
 
 /// How long a session lasts.
 pub const SESSION_SECONDS: i64 = 8 * 3_600;
 /// How old the sign-in of an access token may be that begins a session.
 pub const FRESH_SECONDS: i64 = 300;
+/// How long a page token lasts. A page asks for the next one while its session is live.
+pub const PAGE_TOKEN_SECONDS: i64 = 300;
 
 /// A session. Its id is always new; an id that a browser sent is never reused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +53,8 @@ impl Session {
     }
 }
 
-/// A live session: its cookie is verified, its row not revoked, and its account may sign in. Only [`LiveSession::of`] makes one.
+/// A live session: its cookie or page token is verified, its row not revoked, and its account may sign in. Only [`LiveSession::of`] and
+/// [`LiveSession::of_page`] make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveSession {
     id: Uuid,
@@ -62,10 +65,34 @@ pub struct LiveSession {
 impl LiveSession {
     /// The session of a cookie, given its row and its account.
     pub fn of(cookie: &Verified<HubSessionClaims>, row: Option<&Session>, account: Option<&Account>, now: Timestamp) -> Option<Self> {
-        let (claims, row, account) = (cookie.claims(), row?, account?);
-        let named = claims.session == row.id && claims.common.subject == row.account && account.id == row.account;
+        let claims = cookie.claims();
+        LiveSession::named((claims.session, claims.common.subject), row?, account?, now)
+    }
+
+    /// The session of a page token, given its row and its account.
+    pub fn of_page(token: &Verified<PageClaims>, row: Option<&Session>, account: Option<&Account>, now: Timestamp) -> Option<Self> {
+        let claims = token.claims();
+        LiveSession::named((claims.session, claims.common.subject), row?, account?, now)
+    }
+
+    fn named((session, subject): (Uuid, Uuid), row: &Session, account: &Account, now: Timestamp) -> Option<Self> {
+        let named = session == row.id && subject == row.account && account.id == row.account;
         let counts = row.ended_at.is_none() && now < row.expires_at && account.may_sign_in();
         (named && counts).then_some(LiveSession { id: row.id, account: row.account, authenticated_at: row.authenticated_at })
+    }
+
+    /// The claims of a token for a page of the hub in this session.
+    pub fn page_claims(self, issuer: &str, now: Timestamp) -> PageClaims {
+        PageClaims {
+            common: RegisteredClaims {
+                issuer: issuer.to_owned(),
+                subject: self.account,
+                audiences: vec![PageClaims::audience(issuer)],
+                issued_at: now,
+                expires_at: now.plus(PAGE_TOKEN_SECONDS),
+            },
+            session: self.id,
+        }
     }
 
     pub fn id(self) -> Uuid {

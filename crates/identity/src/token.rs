@@ -5,6 +5,7 @@ pub mod access;
 pub mod hub_session;
 pub mod id;
 pub mod jws;
+pub mod page;
 pub mod satellite_access;
 pub mod security_event;
 
@@ -20,6 +21,7 @@ pub use access::AccessClaims;
 pub use hub_session::HubSessionClaims;
 pub use id::IdClaims;
 pub use jws::Unverified;
+pub use page::PageClaims;
 pub use satellite_access::BearerClaims;
 pub use security_event::AccountChange;
 

@@ -52,6 +52,7 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     }
     let budgets = Budgets::new(&config.budget, config.database.pool);
     let authenticator = match role {
+        Role::None if config.listen.ip().is_loopback() => Authenticator::none_on_loopback(),
         Role::None => Authenticator::none(),
         Role::Hub(files) => Authenticator::Hub(start_hub(config, (&primary, &catalog), files, &budgets).await?),
         Role::Satellite(settings) => Authenticator::Satellite(Satellite::open(config, *settings, budgets.clone()).await?),

@@ -3,13 +3,12 @@
 use std::sync::{Arc, LazyLock};
 
 use identity::account::Rights;
-use identity::client::ClientId;
 use query::policy::{ACCOUNT_FIELDS, Viewer};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::budget::CallerKey;
-use crate::problem::Problem;
+use crate::problem::{Problem, ReadOnlyToken};
 
 static ANONYMOUS: LazyLock<Arc<Viewer>> = LazyLock::new(|| Arc::new(Viewer::anonymous()));
 
@@ -19,8 +18,8 @@ pub struct Caller {
     viewer: Arc<Viewer>,
     identity: Identity,
     key: CallerKey,
-    /// The client of the token, if it may not change the hub's records.
-    unmarked_client: Option<ClientId>,
+    /// The source of the token, if it may not change the hub's records.
+    read_only: Option<ReadOnlyToken>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,22 +32,22 @@ enum Identity {
 
 impl Caller {
     pub(crate) fn unchecked(viewer: Arc<Viewer>, key: CallerKey) -> Self {
-        Caller { viewer, identity: Identity::Unchecked, key, unmarked_client: None }
+        Caller { viewer, identity: Identity::Unchecked, key, read_only: None }
     }
 
     pub(crate) fn anonymous(key: CallerKey) -> Self {
-        Caller { viewer: ANONYMOUS.clone(), identity: Identity::Anonymous, key, unmarked_client: None }
+        Caller { viewer: ANONYMOUS.clone(), identity: Identity::Anonymous, key, read_only: None }
     }
 
-    /// The account of a valid token. A hub names the token's client if that one may not change its records.
-    pub(crate) fn of_account(id: Uuid, viewer: Arc<Viewer>, unmarked_client: Option<ClientId>) -> Self {
-        Caller { viewer, identity: Identity::Account(id), key: CallerKey::Account(id), unmarked_client }
+    /// The account of a valid token. A hub names the source of the token if that one may not change its records.
+    pub(crate) fn of_account(id: Uuid, viewer: Arc<Viewer>, read_only: Option<ReadOnlyToken>) -> Self {
+        Caller { viewer, identity: Identity::Account(id), key: CallerKey::Account(id), read_only }
     }
 
-    /// Refuses a token whose client may not change the hub's records. The operator of such a client could act for every administrator
+    /// Refuses a token that may not change the hub's records. The operator of such a client could act for every administrator
     /// who uses it.
     pub(crate) fn may_administer(&self) -> Result<(), Problem> {
-        self.unmarked_client.clone().map_or(Ok(()), |client| Err(Problem::ClientMayNotAdminister(client)))
+        self.read_only.clone().map_or(Ok(()), |source| Err(Problem::ClientMayNotAdminister(source)))
     }
 
     pub fn viewer(&self) -> &Viewer {

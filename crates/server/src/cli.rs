@@ -206,7 +206,7 @@ async fn run_configured(config: &Config, command: Command) -> Result<ExitCode, C
         Command::Keys(AdminCommand { action, json }) => keys::run(config, action, OutputFormat::of(json)).await?,
         Command::Role(AdminCommand { action, json }) => role::run(&admin(json, action.records_use()).await?, action).await?,
         Command::Account(AdminCommand { action, json }) => {
-            account::run(&admin(json, action.records_use()).await?, action, &config.app_url).await?
+            account::run(&admin(json, action.records_use()).await?, action, &config.app_url).await?;
         }
         Command::Client(AdminCommand { action, json }) => client::run(&admin(json, action.records_use()).await?, action).await?,
         Command::Tenant(AdminCommand { action, json }) => tenant::run(&admin(json, action.records_use()).await?, action).await?,

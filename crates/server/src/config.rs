@@ -39,7 +39,7 @@ impl ConfigError {
     }
 
     /// Both errors in one message.
-    fn and(self, other: ConfigError) -> Self {
+    fn and(self, other: &ConfigError) -> Self {
         ConfigError { variable: self.variable, problem: format!("{}; {other}", self.problem) }
     }
 }

@@ -82,6 +82,12 @@ impl Engine {
             introspection,
         })
     }
+
+    /// The fields of the root query, by the resource and the operation that each answers.
+    pub(crate) fn query_fields(&self) -> HashMap<(ResourceId, &'static str), &str> {
+        let named = |(name, (resource, field)): (_, &(ResourceId, QueryField))| Some(((*resource, field.operation()?.name()), name));
+        self.roots.iter().map(|(name, found)| (name.as_str(), found)).filter_map(named).collect()
+    }
 }
 
 pub fn sdl(catalog: &Catalog) -> Result<String, ManifestError> {

@@ -22,13 +22,15 @@ use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
 use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::grant::{RefreshRules, Terms, status};
-use identity::token::{AccessClaims, Claims, Expectation, ExpiryClock, IdClaims, TokenFault, Unverified, Verified};
+use identity::session::LiveSession;
+use identity::token::{AccessClaims, Claims, Expectation, ExpiryClock, IdClaims, PageClaims, TokenFault, Unverified, Verified};
 use prometheus_client::registry::Registry;
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use serde_json::{Value, json};
 use store::hub_records::Records;
 use store::hub_records::audit_log::AuditContext;
+use store::hub_records::sessions;
 use store::hub_records::token_families::{self, LoadedFamily};
 use uuid::Uuid;
 
@@ -41,8 +43,8 @@ use crate::http::bearer_token;
 use crate::http::client_address::{ClientAddress, Proxies};
 use crate::http::etag::StaticDocument;
 use crate::http::request_context;
-use crate::problem::Problem;
 use crate::problem::oauth::OauthError;
+use crate::problem::{Problem, ReadOnlyToken};
 
 pub(crate) use change_feed::follow;
 pub(crate) use endpoints::{ACCOUNT_RELATIONS, account_row};
@@ -176,12 +178,26 @@ impl Hub {
     pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
         let address = CallerKey::of_address(ClientAddress::of(extensions));
         let Some(text) = bearer_token::read(headers)? else { return Ok(Caller::anonymous(address)) };
-        let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(bearer_token::refused)?;
+        let token = match self.verify::<AccessClaims>(text, self.issuer()) {
+            Err(TokenFault::Kind) => return self.page_caller(text, address).await,
+            token => token.map_err(bearer_token::refused)?,
+        };
         let _slot = self.0.budgets.lookups.acquire(address).await?;
         let found = self.active_family(&token).await.map_err(Problem::of_records)?;
         let LoadedFamily { family, account, administers } = found.ok_or(Problem::InvalidToken("the access token was revoked"))?;
-        let unmarked_client = if administers { None } else { Some(family.client) };
-        Ok(Caller::of_account(account.id, Arc::new(caller::viewer(&account.rights, details(&account))), unmarked_client))
+        let read_only = if administers { None } else { Some(ReadOnlyToken::Client(family.client)) };
+        Ok(Caller::of_account(account.id, Arc::new(caller::viewer(&account.rights, details(&account))), read_only))
+    }
+
+    /// The caller of a page token: the account of its session, while that is live.
+    async fn page_caller(&self, text: &str, address: CallerKey) -> Result<Caller, Problem> {
+        let token = self.verify::<PageClaims>(text, &PageClaims::audience(self.issuer())).map_err(bearer_token::refused)?;
+        let _slot = self.0.budgets.lookups.acquire(address).await?;
+        let now = clock::now();
+        let found = sessions::load(self.records(), token.claims().session, now).await.map_err(Problem::of_records)?;
+        let live = found.filter(|(row, account)| LiveSession::of_page(&token, Some(row), Some(account), now).is_some());
+        let (_, account) = live.ok_or(Problem::InvalidToken("the session of the token has ended"))?;
+        Ok(Caller::of_account(account.id, Arc::new(caller::viewer(&account.rights, details(&account))), Some(ReadOnlyToken::Page)))
     }
 }
 

@@ -12,14 +12,15 @@ use crate::authenticator::Authenticator;
 use crate::graphql::GraphqlService;
 use crate::query_service::QueryService;
 
+pub(crate) use docs::SignIn;
 pub(crate) use refusal::RefusalPages;
 
-pub(crate) fn routes<S>() -> Router<S>
+pub(crate) fn routes<S>(sign_in: SignIn) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
     GraphqlService: FromRef<S>,
     QueryService: FromRef<S>,
 {
-    docs::routes().merge(graphql::routes())
+    docs::routes(sign_in).merge(graphql::routes())
 }

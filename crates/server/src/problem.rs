@@ -49,10 +49,8 @@ pub enum Problem {
     Input(Vec<InputFault>),
     #[error("this needs the permission {0}")]
     MissingPermission(Cow<'static, str>),
-    #[error(
-        "the client {0} of the access token may not change records of the hub; `peristyle client update --id {0} --administers true` allows it"
-    )]
-    ClientMayNotAdminister(ClientId),
+    #[error("{0}")]
+    ClientMayNotAdminister(ReadOnlyToken),
     #[error("{0}")]
     Rights(RightsFault),
     #[error("{0}")]
@@ -74,6 +72,17 @@ pub enum Problem {
     /// A bug or a misconfiguration. Only the log names it.
     #[error("{INTERNAL}")]
     Internal(&'static str),
+}
+
+/// The source of a token that may not change the hub's records.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ReadOnlyToken {
+    #[error(
+        "the client {0} of the access token may not change records of the hub; `peristyle client update --id {0} --administers true` allows it"
+    )]
+    Client(ClientId),
+    #[error("a token of the page /docs may not change records of the hub; use a token of a client that administers, or the command line")]
+    Page,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -140,7 +149,7 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
 pub(crate) fn administration_problems() -> Vec<ProblemKind> {
     let rights = [RightsFault::NotHeld, RightsFault::LastAdministrator, RightsFault::BuiltIn].map(Problem::Rights);
     let others = [Problem::Input(Vec::new()), Problem::Exists(String::new())];
-    let client = ClientId::parse("client").map(Problem::ClientMayNotAdminister);
+    let client = ClientId::parse("client").map(|client| Problem::ClientMayNotAdminister(ReadOnlyToken::Client(client)));
     others.iter().chain(&rights).chain(&client).map(Problem::kind).collect()
 }
 

@@ -10,7 +10,7 @@ use axum::http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST, HeaderName, HeaderValue,
     RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
-use axum::http::{HeaderMap, Method, Response, Version};
+use axum::http::{HeaderMap, Method, Response, Uri, Version};
 use axum::routing::get;
 use axum::{BoxError, Router};
 use futures_util::TryFutureExt;
@@ -30,6 +30,9 @@ use crate::http::client_address::{ClientAddress, Peer, Proxies};
 use crate::http::{accept, body, drain_body};
 use crate::metrics::Metrics;
 use crate::problem::{NO_SUCH_PATH, Problem};
+use crate::response::{Redirection, redirect};
+use crate::satellite::Satellite;
+use crate::satellite::endpoints::AppPages;
 use crate::{authenticator, graphql, hub, listen, openapi, pages, random, response, rest, satellite};
 
 /// Smaller responses fit a few packets and are not compressed.
@@ -53,6 +56,8 @@ pub fn router(
         }
     });
     let budgets = state.queries.budgets.clone();
+    let landing = Landing::of(&state);
+    let sign_in = pages::SignIn::of(&state.authenticator);
     let hosts = Arc::new(config.allowed_hosts.clone());
     let description = openapi::served(&state.queries.catalog, config.strategy);
     let is_hub = state.authenticator.as_hub().is_some();
@@ -64,7 +69,7 @@ pub fn router(
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/api/openapi.json", get(async move |_: Caller, headers: HeaderMap| description.answer(&headers)))
-        .merge(pages::routes())
+        .merge(pages::routes(sign_in))
         .merge(rest::routes())
         .merge(graphql::routes())
         .merge(authenticator::routes())
@@ -79,7 +84,7 @@ pub fn router(
         .layer(CatchPanicLayer::custom(|_| Problem::Internal("a handler panicked").response()))
         .option_layer((!config.cors_origins.is_empty()).then(|| cors(config)))
         .layer(compression)
-        .service(service_fn(move |request: Request| with_compressor(budgets.clone(), routes.clone(), request)));
+        .service(service_fn(move |request: Request| with_compressor(budgets.clone(), routes.clone(), landing.clone(), request)));
     let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request: Request| {
         let scope = if is_hub && hub::endpoints::is_hidden_from_scripts(request.uri().path()) { CorsScope::Own } else { CorsScope::Listed };
@@ -168,7 +173,8 @@ fn keep_private(headers: &mut HeaderMap) {
 }
 
 /// Reserves the memory of the compressor until the response is sent. Without memory it is sent uncompressed.
-async fn with_compressor(budgets: Budgets, routes: Router, request: Request) -> Result<Response<Body>, Infallible> {
+async fn with_compressor(budgets: Budgets, routes: Router, landing: Landing, request: Request) -> Result<Response<Body>, Infallible> {
+    let request = landing.applied(request).await;
     let caller = request.headers().contains_key(ACCEPT_ENCODING).then(|| CallerKey::of_address(ClientAddress::of(request.extensions())));
     let mut response = routes.oneshot(request).await?;
     let is_large = response.body().size_hint().exact().is_none_or(|size| size >= MIN_COMPRESSED_BYTES);
@@ -178,6 +184,30 @@ async fn with_compressor(budgets: Budgets, routes: Router, request: Request) -> 
     }
     response.extensions_mut().insert(Uncompressed);
     Ok(response)
+}
+
+/// Serves `/docs` at the redirect URI of a satellite to a browser that signs in there.
+#[derive(Clone, Debug)]
+struct Landing {
+    satellite: Option<Satellite>,
+    app: AppPages,
+}
+
+impl Landing {
+    fn of(state: &AppState) -> Self {
+        let app = if state.app_files.is_some() { AppPages::Served } else { AppPages::None };
+        Landing { satellite: state.authenticator.as_satellite().cloned(), app }
+    }
+
+    /// The request, or one for `/docs` in its place.
+    async fn applied(&self, request: Request) -> Request {
+        let Some(satellite) = &self.satellite else { return request };
+        let (mut head, body) = request.into_parts();
+        if satellite.lands_at_docs(&head, self.app).await {
+            head.uri = Uri::from_static("/docs");
+        }
+        Request::from_parts(head, body)
+    }
 }
 
 /// Marks a response that there is no memory to compress.
@@ -209,9 +239,14 @@ fn remove_cors(headers: &mut HeaderMap) {
     }
 }
 
-/// Serves a file of the app at a path that has no route.
+/// Serves a file of the app at a path that has no route. Without an app, `/` leads to `/docs`.
 async fn app_file(State(state): State<AppState>, request: Request) -> Response<Body> {
-    state.app_files.map_or_else(|| NO_SUCH_PATH.response(), |files| files.answer(&request))
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    match state.app_files {
+        Some(files) => files.answer(&request),
+        None if is_read && request.uri().path() == "/" => redirect(Redirection::Found, "/docs").unwrap_or_else(|_| NO_SUCH_PATH.response()),
+        None => NO_SUCH_PATH.response(),
+    }
 }
 
 // Every endpoint extracts the caller, so that a token that is not valid is refused everywhere.

@@ -94,6 +94,14 @@ impl ReplicaState {
         }
     }
 
+    /// Returns a value and leaves it in place.
+    pub async fn peek(&self, kind: &'static str, key: &StateKey) -> Result<Option<Vec<u8>>, StateError> {
+        match &self.0 {
+            Backend::Memory(memory) => Ok(memory.peek(kind, key)),
+            Backend::Redis(redis) => redis.peek(kind, key).await,
+        }
+    }
+
     /// Increments a counter and returns its value. The window begins with the first increment.
     pub async fn count(&self, kind: &'static str, key: &StateKey, window_seconds: u64) -> Result<u64, StateError> {
         match &self.0 {

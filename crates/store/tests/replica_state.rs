@@ -96,6 +96,9 @@ async fn one_of_a_hundred_takers_in_two_replicas_gets_the_value() {
         shared.put("test", &key, entry(b"before", 60)).await.unwrap();
         shared.put("test", &key, entry(b"verifier \0\xff", 60)).await.unwrap();
         assert_eq!(shared.take("other", &key).await.unwrap(), None, "kinds do not mix");
+        for (kind, seen) in [("other", None), ("test", Some(b"verifier \0\xff".to_vec())), ("test", Some(b"verifier \0\xff".to_vec()))] {
+            assert_eq!(replicas[1].peek(kind, &key).await.unwrap(), seen, "a look leaves the value in place");
+        }
         let takers = (0..100).map(|number| {
             let shared = replicas[number % 2].clone();
             tokio::spawn(async move { shared.take("test", &key).await.unwrap() })

@@ -62,6 +62,13 @@ impl Redirect {
         self.text == presented
     }
 
+    /// Its path, without the query.
+    pub fn path(&self) -> &str {
+        let url = self.text.split('?').next().unwrap_or(&self.text);
+        let host = url.find("://").map_or(0, |scheme| scheme + "://".len());
+        url[host..].find('/').map_or("/", |path| &url[host + path..])
+    }
+
     /// Whether another URL has the same origin, for the redirect after a logout. The rules of a redirect URI do not apply to it.
     pub fn shares_origin(&self, url: &str) -> bool {
         AbsoluteUrl::read(url).is_ok_and(|other| spelled(other.origin) == self.origin)

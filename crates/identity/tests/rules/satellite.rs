@@ -2,11 +2,11 @@
 
 use identity::authorize;
 use identity::bearer;
-use identity::client::ClientId;
+use identity::client::{ClientId, Redirect};
 use identity::error::ErrorCode;
 use identity::form;
 use identity::freshness::{self, Freshness};
-use identity::login::{LoginFault, LoginRecord, LoginSecrets, Registration, Sender, begin, finish};
+use identity::login::{LoginFault, LoginPrompt, LoginRecord, LoginRequest, LoginSecrets, Registration, Sender, begin, finish};
 use identity::parameters::Parameters;
 use identity::scope::Scope;
 use identity::secret_token::{LoginBinding, LoginState};
@@ -26,8 +26,12 @@ fn fresh() -> LoginSecrets {
     LoginSecrets { state: LoginState::from_random([11; 32]), verifier: verifier(), binding: LoginBinding::from_random([12; 32]) }
 }
 
+fn to(path: &str) -> LoginRequest<'_> {
+    LoginRequest { return_to: Some(path), prompt: LoginPrompt::Allowed }
+}
+
 fn begun() -> (LoginRecord, String) {
-    begin(&registration(), &fresh(), Some("/orders?page=2"), NOW)
+    begin(&registration(), &fresh(), to("/orders?page=2"), NOW)
 }
 
 fn finished(sender: Sender<'_>, issuer: Option<&str>, later: i64) -> Result<(), LoginFault> {
@@ -45,8 +49,40 @@ fn a_login_sends_the_browser_to_the_hub_with_a_request_that_the_hub_accepts() {
     assert_eq!(parameters.get("state"), Some(fresh().state.expose().as_str()));
     assert!(!address.contains(verifier().expose()), "the verifier stays");
     assert_eq!(record.return_to.as_str(), "/orders?page=2");
-    assert_eq!(begin(&registration(), &fresh(), Some("//evil.example"), NOW).0.return_to.as_str(), "/");
+    assert_eq!(begin(&registration(), &fresh(), to("//evil.example"), NOW).0.return_to.as_str(), "/");
     assert_eq!(format!("{record:?}"), "LoginRecord(/orders?page=2, …)");
+}
+
+// contract I30.12
+#[test]
+fn a_silent_login_asks_the_hub_not_to_ask() {
+    let read = |query: &str| {
+        let parameters = Parameters::read(form::pairs(query).unwrap()).unwrap();
+        LoginRequest::read(&parameters).map(|request| begin(&registration(), &fresh(), request, NOW))
+    };
+    let (record, url) = read("return_to=/docs&prompt=none").unwrap();
+    assert!(url.ends_with("&prompt=none") && record.return_to.is_below("/docs"));
+    assert!(!read("return_to=/docs").unwrap().1.contains("prompt"));
+    assert_eq!(read("prompt=login").unwrap_err().code(), ErrorCode::InvalidRequest);
+    for (path, below) in [("/docs/", true), ("/docs?a=b", true), ("/docs#c", true), ("/docsome", false), ("/", false), ("/a/docs", false)] {
+        assert_eq!(begin(&registration(), &fresh(), to(path), NOW).0.return_to.is_below("/docs"), below, "{path}");
+    }
+}
+
+// contract E8.9
+#[test]
+fn a_redirect_uri_has_a_path() {
+    for (text, path) in [
+        ("https://shop.example/callback", "/callback"),
+        ("https://shop.example/a/b?c=/d", "/a/b"),
+        ("https://shop.example/", "/"),
+        ("https://shop.example", "/"),
+        ("https://shop.example?c=/d", "/"),
+        ("http://127.0.0.1:4001/callback", "/callback"),
+        ("http://[::1]:4001/x/", "/x/"),
+    ] {
+        assert_eq!(Redirect::register(text).unwrap().path(), path, "{text}");
+    }
 }
 
 // attack 16 // contract I14.2

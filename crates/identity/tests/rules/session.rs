@@ -9,7 +9,7 @@ use identity::revocation::{ClientRevocation, Reach, Revocation, RevocationScope,
 use identity::secret_token::LinkToken;
 use identity::session::{LiveSession, Session, may_begin_by_token};
 use identity::timestamp::Timestamp;
-use identity::token::{self, AccessClaims, Expectation, ExpiryClock, RegisteredClaims, Unverified, Verified};
+use identity::token::{self, AccessClaims, Expectation, ExpiryClock, PageClaims, RegisteredClaims, Unverified, Verified};
 use uuid::Uuid;
 
 use crate::support::*;
@@ -43,6 +43,28 @@ fn a_session_lasts_eight_hours_and_can_be_ended() {
     assert!(!live(&Session { account: FAMILY, ..row.clone() }, &Account { id: FAMILY, ..ana() }, NOW), "the session of another account");
     assert!(LiveSession::of(&cookie, None, Some(&ana()), NOW).is_none());
     assert!(LiveSession::of(&cookie, Some(&row), None, NOW).is_none());
+}
+
+// contract E8.8
+#[test]
+fn a_page_token_lasts_five_minutes_and_no_longer_than_its_session() {
+    let row = Session::begin(SESSION, ACCOUNT, NOW);
+    let session = LiveSession::of(&cookie(&row), Some(&row), Some(&ana()), NOW).unwrap();
+    let text = token::sign(&session.page_claims(ISSUER, NOW), &KEY).unwrap();
+    let own = PageClaims::audience(ISSUER);
+    let verify = |now: Timestamp| {
+        let expected = Expectation { issuer: ISSUER, audiences: &[&own], now, end: ExpiryClock::Own };
+        Unverified::read(&text).unwrap().verify::<PageClaims>(KEY.public(), &expected)
+    };
+    assert!(verify(seconds(299)).is_ok() && verify(seconds(300)).is_err());
+    let token = verify(NOW).unwrap();
+    let live = |row: &Session, account: &Account, now: Timestamp| LiveSession::of_page(&token, Some(row), Some(account), now).is_some();
+    assert!(live(&row, &ana(), NOW));
+    assert!(!live(&Session { ended_at: Some(NOW), ..row.clone() }, &ana(), NOW));
+    assert!(!live(&row, &ana(), seconds(8 * 3_600)));
+    assert!(!live(&row, &Account { is_active: false, ..ana() }, NOW), "a closed account");
+    assert!(!live(&Session { id: FAMILY, ..row.clone() }, &ana(), NOW), "another session");
+    assert!(!live(&Session { account: FAMILY, ..row.clone() }, &Account { id: FAMILY, ..ana() }, NOW), "the session of another account");
 }
 
 // attack 35 // contract I9.2

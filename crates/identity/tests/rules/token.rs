@@ -2,10 +2,11 @@
 
 use identity::client::ClientId;
 use identity::keys::PrivateKey;
-use identity::session::Session;
+use identity::session::{LiveSession, Session};
 use identity::token::jws::MAX_TOKEN_BYTES;
 use identity::token::{
-    self, AccessClaims, Expectation, ExpiryClock, HubSessionClaims, IdClaims, RegisteredClaims, TokenFault, Unverified, Verified,
+    self, AccessClaims, Expectation, ExpiryClock, HubSessionClaims, IdClaims, PageClaims, RegisteredClaims, TokenFault, Unverified,
+    Verified,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -142,19 +143,25 @@ fn no_kind_of_token_passes_as_another() {
     let id = IdClaims { common: common(), authenticated_at: NOW, nonce: None, access_token_hash: None, session: None };
     let id = token::sign(&id, &KEY).unwrap();
     let access = token::sign(&access(), &KEY).unwrap();
-    let own = HubSessionClaims::audience(ISSUER);
-    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW, end: ExpiryClock::Own };
+    let live =
+        LiveSession::of(&cookie(&Session::begin(SESSION, ACCOUNT, NOW)), Some(&Session::begin(SESSION, ACCOUNT, NOW)), Some(&ana()), NOW);
+    let page = token::sign(&live.unwrap().page_claims(ISSUER, NOW), &KEY).unwrap();
+    let (own, pages) = (HubSessionClaims::audience(ISSUER), PageClaims::audience(ISSUER));
+    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own, &pages], now: NOW, end: ExpiryClock::Own };
     let read = |token: &str| {
         let token = Unverified::read(token).unwrap();
         [
             token.verify::<AccessClaims>(KEY.public(), &everything).is_ok(),
             token.verify::<HubSessionClaims>(KEY.public(), &everything).is_ok(),
             token.verify::<IdClaims>(KEY.public(), &everything).is_ok(),
+            token.verify::<PageClaims>(KEY.public(), &everything).is_ok(),
         ]
     };
-    assert_eq!(read(&access), [true, false, false]);
-    assert_eq!(read(&session), [false, true, false]);
-    assert_eq!(read(&id), [false, false, true]);
+    assert_eq!(read(&access), [true, false, false, false]);
+    assert_eq!(read(&session), [false, true, false, false]);
+    assert_eq!(read(&id), [false, false, true, false]);
+    assert_eq!(read(&page), [false, false, false, true]);
+    assert!(Unverified::read(&page).unwrap().verify_bearer(KEY.public(), &everything).is_err(), "nor at a satellite");
     let others =
         ["JWT", "at+jwt ", "application/", "application/JWT", "application/application/at+jwt", "text/at+jwt", "applicatioé/at+jwt"];
     for kind in [json!(null), json!(["at+jwt"])].into_iter().chain(others.map(Value::from)) {

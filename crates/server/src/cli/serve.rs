@@ -85,10 +85,13 @@ async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result
         tokio::spawn(listen::serve(listener, metrics.clone().router(), limits, std::future::pending()));
     }
     // Nothing that can fail comes after this line: a program that waits for it can send requests now.
-    tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
+    let docs = format!("{}/docs", config.app_url);
+    tracing::info!(%address, resources, strategy = config.strategy.as_str(), docs, "serving");
     if output == OutputFormat::Json {
         let (url, strategy) = (&config.app_url, config.strategy.as_str());
-        print(&json!({ "address": address.to_string(), "url": url, "strategy": strategy, "resources": resources }).to_string())?;
+        print(
+            &json!({ "address": address.to_string(), "url": url, "docs": docs, "strategy": strategy, "resources": resources }).to_string(),
+        )?;
     }
     let authenticator = state.authenticator.clone();
     let limits = listen::Limits::new(&state.queries.budgets, config);

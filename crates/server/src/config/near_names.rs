@@ -33,7 +33,7 @@ pub(super) fn refuse(
         let variable = meant(name).filter(|variable| !is_set(variable))?;
         Some(ConfigError { variable, problem: format!("is not set, but {name:?} is, which is no setting; rename it or remove it") })
     });
-    errors.reduce(ConfigError::and).map_or(Ok(()), Err)
+    errors.reduce(|all, error| all.and(&error)).map_or(Ok(()), Err)
 }
 
 /// The setting that a name probably means, if it is not a setting itself.

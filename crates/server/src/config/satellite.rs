@@ -80,7 +80,7 @@ pub(super) fn read(env: Environment<'_>) -> Result<Result<SatelliteSettings, Con
         // One message names all that is missing.
         let errors =
             [hub_url.as_ref().err(), client.as_ref().err(), redirect.as_ref().err(), secret.as_ref().err(), authorities.as_ref().err()];
-        if let Some(error) = errors.into_iter().flatten().cloned().reduce(ConfigError::and) {
+        if let Some(error) = errors.into_iter().flatten().cloned().reduce(|all, error| all.and(&error)) {
             return Err(error);
         }
         let hub_url = hub_url?;

@@ -12,6 +12,7 @@ use query::manifest::{ManifestError, ManifestFault};
 
 use crate::admin_operations::Operation;
 use crate::hub::ACCOUNT;
+use crate::query_service::operation::ReadOperation;
 
 use fields::{describe, object_field, relation_description};
 
@@ -34,6 +35,19 @@ pub(super) enum QueryField {
     Find,
     FindById,
     Me,
+}
+
+impl QueryField {
+    /// The operation that answers the same over REST.
+    pub(super) fn operation(self) -> Option<ReadOperation> {
+        match self {
+            QueryField::Paginate => Some(ReadOperation::Paginate),
+            QueryField::Get => Some(ReadOperation::List),
+            QueryField::Find => Some(ReadOperation::Find),
+            QueryField::FindById => Some(ReadOperation::FindById),
+            QueryField::Me => None,
+        }
+    }
 }
 
 #[derive(Debug)]

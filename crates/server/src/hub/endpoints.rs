@@ -7,6 +7,7 @@ mod introspect;
 mod logout;
 mod me;
 pub(super) mod metadata;
+mod page_token;
 mod password_link;
 mod revoke;
 mod session;
@@ -29,9 +30,9 @@ pub(crate) use me::{ACCOUNT_RELATIONS, account_row};
 
 type PageRoute = fn() -> MethodRouter<Hub>;
 
-/// The pages that a browser navigates to. A script of another origin that could read their responses could read a code, so CORS never applies
-/// to these paths, and no page is served elsewhere.
-const PAGES: [(&str, PageRoute); 7] = [
+/// The pages that a browser navigates to, and the token of a page. A script of another origin that could read their responses could read a
+/// code or a token, so CORS never applies to these paths, and no page is served elsewhere.
+const PAGES: [(&str, PageRoute); 8] = [
     ("/", || any(account_page::answer)),
     ("/authorize", || any(authorize::answer)),
     ("/api/o-auth/authorize", || any(authorize::answer)),
@@ -39,6 +40,7 @@ const PAGES: [(&str, PageRoute); 7] = [
     ("/api/o-auth/logout", || any(logout::answer)),
     ("/sign-in", || any(sign_in::answer)),
     ("/password", || any(password_link::answer)),
+    ("/docs/token", || any(page_token::answer)),
 ];
 
 pub(crate) fn is_hidden_from_scripts(path: &str) -> bool {

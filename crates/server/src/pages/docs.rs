@@ -10,6 +10,7 @@ use axum::routing::get;
 
 use crate::authenticator::Authenticator;
 use crate::caller::Caller;
+use crate::graphql::GraphqlService;
 use crate::html::set_header;
 use crate::http::etag::StaticDocument;
 use crate::problem::Problem;
@@ -26,6 +27,40 @@ pub(super) const STYLE: &str = "text/css; charset=utf-8";
 pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
 const IMAGE: &str = "image/svg+xml";
 
+/// How a person signs in on the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SignIn {
+    /// Nobody can: the strategy is `none`.
+    None,
+    /// At the sign-in page of this hub.
+    Hub,
+    /// Through `/auth/login`: the hub sends browsers back to this origin.
+    Satellite,
+    /// Only in the app: the hub sends browsers to another origin.
+    Elsewhere,
+}
+
+impl SignIn {
+    pub(crate) fn of(authenticator: &Authenticator) -> Self {
+        match (authenticator.as_hub(), authenticator.as_satellite()) {
+            (Some(_), _) => SignIn::Hub,
+            (None, Some(satellite)) if satellite.finishes_logins() => SignIn::Satellite,
+            (None, Some(_)) => SignIn::Elsewhere,
+            (None, None) => SignIn::None,
+        }
+    }
+
+    /// The word of the page for it.
+    fn as_str(self) -> &'static str {
+        match self {
+            SignIn::None => "none",
+            SignIn::Hub => "hub",
+            SignIn::Satellite => "satellite",
+            SignIn::Elsewhere => "elsewhere",
+        }
+    }
+}
+
 pub(super) type Asset = (&'static str, &'static str, &'static str);
 
 macro_rules! scripts {
@@ -38,18 +73,21 @@ const PAGE: [Asset; 4] = [
     ("/docs/style.css", STYLE, include_str!("docs/style.css")),
     ("/docs/mark.svg", IMAGE, include_str!("docs/mark.svg")),
 ];
-const SCRIPTS: [Asset; 17] = scripts! {
-    "answer.js" "catalog.js" "complete.js" "dom.js" "editor.js" "explain.js" "fragment.js" "grammar.js" "json.js"
-    "main.js" "paint.js" "playground.js" "pointer.js" "reference.js" "request.js" "suggestions.js" "table.js"
+const SCRIPTS: [Asset; 26] = scripts! {
+    "account.js" "answer.js" "catalog.js" "complete.js" "diagram.js" "dom.js" "editor.js" "examples.js" "explain.js"
+    "fragment.js" "grammar.js" "history.js" "json.js" "main.js" "menu.js" "paint.js" "playground.js" "pointer.js"
+    "programs.js" "reference.js" "request.js" "session.js" "snippets.js" "sql.js" "suggestions.js" "table.js"
 };
 
-pub(super) fn routes<S>() -> Router<S>
+pub(super) fn routes<S>(sign_in: SignIn) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
     QueryService: FromRef<S>,
+    GraphqlService: FromRef<S>,
 {
     let page = PAGE.into_iter().chain(SCRIPTS).fold(Router::new(), |router, (path, media_type, text)| {
+        let text = text.replace("data-sign-in=\"\"", &format!("data-sign-in=\"{}\"", sign_in.as_str()));
         let file = StaticDocument::new(media_type, text);
         router.route(path, get(async move |_: Caller, headers: HeaderMap| with_page_headers(file.answer(&headers))))
     });
@@ -60,13 +98,16 @@ where
 async fn visible_resources(
     State(authenticator): State<Authenticator>,
     State(queries): State<QueryService>,
+    State(graphql): State<GraphqlService>,
     request: Parts,
 ) -> Response<Body> {
     let caller = match authenticator.caller(&request.headers, &request.extensions).await {
         Ok(caller) => caller,
         Err(problem) => return with_page_headers(problem.response()),
     };
-    let Ok(text) = serde_json::to_vec(&resources::visible(&queries.catalog, caller.viewer())) else {
+    let fields = graphql.engine.query_fields();
+    let visible = resources::visible((&queries.catalog, &fields), caller.viewer());
+    let Ok(text) = serde_json::to_vec(&visible) else {
         return Problem::Internal("could not write the resources of /docs").response();
     };
     let mut response = Response::new(Body::from(text));

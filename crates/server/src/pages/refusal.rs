@@ -56,6 +56,9 @@ impl RefusalPages {
         match (authenticator.as_hub(), authenticator.as_satellite(), app_files) {
             (Some(_), ..) => pages(Stylesheet::Hub, "/", "your account"),
             (_, _, Some(_)) => pages(Stylesheet::Other, "/", "the app"),
+            (_, Some(satellite), None) if satellite.finishes_logins() => {
+                pages(Stylesheet::Other, "/docs", "the description of this server")
+            }
             (_, Some(satellite), None) => pages(Stylesheet::Other, &format!("{}/", satellite.app_origin()), "the app"),
             (_, None, None) => pages(Stylesheet::Other, "/docs", "the description of this server"),
         }

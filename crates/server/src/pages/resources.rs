@@ -1,6 +1,8 @@
 //! The resources, fields, operators and relations that the policy lets one caller use, for `/docs/resources.json`.
 
-use query::catalog::{Catalog, FieldId, Relation, Resource};
+use std::collections::HashMap;
+
+use query::catalog::{Catalog, FieldId, Relation, Resource, ResourceId};
 use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
@@ -12,15 +14,20 @@ use crate::query_service::operation::ReadOperation;
 pub(super) struct VisibleResources<'c> {
     /// Whether the caller may see SQL.
     explain: bool,
+    /// How many more resources need a permission that the caller lacks.
+    withheld: usize,
     resources: Vec<DescribedResource<'c>>,
 }
+
+/// The fields of the GraphQL query, by resource and operation.
+type QueryFields<'c> = HashMap<(ResourceId, &'static str), &'c str>;
 
 #[derive(Debug, Serialize)]
 struct DescribedResource<'c> {
     name: &'c str,
     context: &'c str,
     resource: &'c str,
-    operations: Vec<DescribedOperation>,
+    operations: Vec<DescribedOperation<'c>>,
     /// The fields of the key, if the caller may find a row by it.
     key: Vec<&'c str>,
     fields: Vec<DescribedField<'c>>,
@@ -28,9 +35,12 @@ struct DescribedResource<'c> {
 }
 
 #[derive(Debug, Serialize)]
-struct DescribedOperation {
+struct DescribedOperation<'c> {
     name: &'static str,
     address: String,
+    /// The field of the GraphQL query that answers the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graphql: Option<&'c str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -59,29 +69,32 @@ struct DescribedRelation<'c> {
     target: &'c str,
 }
 
-pub(super) fn visible<'c>(catalog: &'c Catalog, viewer: &Viewer) -> VisibleResources<'c> {
-    let entered = (0..catalog.resources().len()).filter_map(|id| policy::authorize_read(catalog, id, viewer).ok());
-    VisibleResources {
-        explain: viewer.has_permission(explain::PERMISSION),
-        resources: entered.map(|access| describe(catalog, access.resource(), viewer)).collect(),
-    }
+pub(super) fn visible<'c>((catalog, fields): (&'c Catalog, &QueryFields<'c>), viewer: &Viewer) -> VisibleResources<'c> {
+    let all = catalog.resources().len();
+    let entered = (0..all).filter_map(|id| Some((id, policy::authorize_read(catalog, id, viewer).ok()?.resource())));
+    let resources: Vec<_> = entered.map(|(id, resource)| describe((catalog, fields), (id, resource), viewer)).collect();
+    VisibleResources { explain: viewer.has_permission(explain::PERMISSION), withheld: all - resources.len(), resources }
 }
 
-fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -> DescribedResource<'c> {
+fn describe<'c>(
+    (catalog, graphql): (&'c Catalog, &QueryFields<'c>),
+    (id, resource): (ResourceId, &'c Resource),
+    viewer: &Viewer,
+) -> DescribedResource<'c> {
     let found = viewer.sees_key(resource);
     let fields = resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden);
     DescribedResource {
         name: &resource.full_name,
         context: &resource.context,
         resource: &resource.name,
-        operations: operations(resource, viewer),
+        operations: operations((id, resource), graphql, viewer),
         key: if found { resource.key_fields().map(|field| field.name.as_str()).collect() } else { Vec::new() },
         fields: fields.map(|(id, _)| describe_field(resource, id, viewer)).collect(),
         relations: resource.relations.iter().filter_map(|relation| describe_relation(catalog, relation, viewer)).collect(),
     }
 }
 
-fn operations(resource: &Resource, viewer: &Viewer) -> Vec<DescribedOperation> {
+fn operations<'c>((id, resource): (ResourceId, &Resource), graphql: &QueryFields<'c>, viewer: &Viewer) -> Vec<DescribedOperation<'c>> {
     let base = resource.path();
     let answers = |operation: &ReadOperation| match operation {
         ReadOperation::FindById => viewer.sees_key(resource),
@@ -89,7 +102,12 @@ fn operations(resource: &Resource, viewer: &Viewer) -> Vec<DescribedOperation> {
         _ => true,
     };
     let named = ReadOperation::ALL.into_iter().filter(answers);
-    named.map(|operation| DescribedOperation { name: operation.name(), address: format!("{base}/{}", operation.path_end()) }).collect()
+    let described = |operation: ReadOperation| DescribedOperation {
+        name: operation.name(),
+        address: format!("{base}/{}", operation.path_end()),
+        graphql: graphql.get(&(id, operation.name())).copied(),
+    };
+    named.map(described).collect()
 }
 
 fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {

@@ -1,6 +1,7 @@
 //! The endpoints of a satellite, and the path of each.
 
 mod callback;
+mod landing;
 mod login;
 mod logout;
 mod refresh;
@@ -12,6 +13,8 @@ use axum::routing::any;
 use crate::http::admission::admit;
 
 use super::Satellite;
+
+pub(crate) use landing::AppPages;
 
 /// The routes of a satellite: each endpoint at `/auth` and at `/api/auth`.
 pub(crate) fn routes<S>(satellite: &Satellite) -> Router<S>

@@ -9,6 +9,7 @@ mod grants;
 mod lifetimes;
 mod metadata;
 mod openid;
+mod page_token;
 mod pages;
 mod races;
 mod requests;

@@ -145,17 +145,32 @@ async fn a_folder_without_an_app_and_a_hub_with_an_app_do_not_start() {
     assert!(message.starts_with("APP_FILES: a hub"), "{message}");
 }
 
+// contract E8.10
+#[tokio::test]
+async fn without_an_app_the_root_leads_to_the_page() {
+    let database = Database::with(Backend::Sqlite, SCRIPT).await;
+    let server = Setup::new(MANIFEST).serve(&database).await;
+    for method in ["GET", "HEAD"] {
+        let answer = server.send(&Request::new(method, "/")).await;
+        assert_eq!((answer.status(), answer.header("location")), (302, Some("/docs")), "{method}");
+    }
+    server.send(&Request::new("POST", "/")).await.problem(404);
+    let around = folder();
+    let (server, _database) = serve(&around.path().join("app")).await;
+    assert_eq!(server.get("/").await.text(), "the index");
+}
+
 // contract I39.1
 #[tokio::test]
 async fn without_a_hub_a_browser_gets_pages_too() {
     let database = Database::with(Backend::Sqlite, SCRIPT).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     let browser = |path: &str| get(path).header("accept", "text/html,*/*;q=0.8");
-    let page = server.send(&browser("/")).await;
+    let page = server.send(&browser("/nowhere")).await;
     assert_eq!((page.status(), page.header("content-type")), (404, Some("text/html; charset=utf-8")));
     assert!(page.text().contains("<a href=\"/docs\">") && page.text().contains("/auth/style.css"), "{}", page.text());
     assert_eq!(server.get("/auth/style.css").await.header("content-type"), Some("text/css; charset=utf-8"));
-    server.get("/").await.problem(404);
+    server.get("/nowhere").await.problem(404);
     // A process with an app links to the app.
     let around = folder();
     let (server, _database) = serve(&around.path().join("app")).await;

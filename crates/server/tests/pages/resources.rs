@@ -116,6 +116,41 @@ async fn fields_are_described_as_the_manifest_declares_them() {
     );
 }
 
+// contract E8.7
+#[tokio::test]
+async fn the_number_of_withheld_resources_and_the_graphql_name_of_each_operation_are_told() {
+    let (_server, answer) = shown(&[]).await;
+    let all = answer.good();
+    assert_eq!(all["withheld"], 1);
+    let customer = find(&all["resources"], "shop.customer");
+    let named = |operation: &str| find(&customer["operations"], operation)["graphql"].clone();
+    assert_eq!(
+        [named("paginate"), named("list"), named("find"), named("findById"), named("get")],
+        [json!("shopPaginateCustomers"), json!("shopGetCustomers"), json!("shopFindCustomer"), json!("shopFindCustomerById"), Value::Null]
+    );
+    let (_server, answer) = shown(&["vault.secretPlan.get"]).await;
+    assert_eq!(answer.good()["withheld"], 0);
+}
+
+// contract E5.8
+#[tokio::test]
+async fn under_none_on_a_loopback_listener_everyone_may_see_sql() {
+    let database = shop::database(Backend::Sqlite).await;
+    let server = Setup::new(shop::MANIFEST).serve(&database).await;
+    let all = server.get(PATH).await.good();
+    assert_eq!(all["explain"], true);
+    let explained = server.post("/api/shop/customers/explain", "").await.good();
+    assert!(explained["levels"][0]["sql"].as_str().is_some_and(|sql| sql.starts_with("SELECT")), "{explained}");
+    assert_eq!(server.get("/auth/me").await.good()["dPermissions"], json!({ "all": [] }), "the anonymous account has no permissions");
+    server.post("/api/vault/secret-plans/explain", "").await.problem(403);
+    // Any other listener keeps the rule.
+    let mut setup = Setup::new(shop::MANIFEST);
+    setup.listen = "0.0.0.0:0".parse().expect("an address");
+    let open = setup.serve(&database).await;
+    assert_eq!(open.get(PATH).await.good()["explain"], false);
+    open.post("/api/shop/customers/explain", "").await.problem(403);
+}
+
 /// A value of the right shape for an operator on a type.
 fn operand(kind: &str, operator: &str) -> Value {
     let one = match kind {

@@ -262,6 +262,9 @@ async fn a_hub_on_port_0_issues_tokens_with_its_real_port() {
     BufReader::new(serving.child.stdout.take().expect("a pipe")).read_line(&mut ready).expect("a line");
     let ready = object(ready.trim_end());
     assert_eq!((&ready["address"], &ready["url"]), (&serving.address.to_string().into(), &address.into()));
+    // contract E8.10
+    assert_eq!(ready["docs"], format!("http://{}/docs", serving.address));
+    assert!(serving.line(|line| line.contains("serving")).contains(&format!("http://{}/docs", serving.address)));
     assert_eq!((&ready["strategy"], ready["resources"].as_u64().is_some_and(|count| count > 5)), (&"local-provider".into(), true));
     serving.stop();
 }

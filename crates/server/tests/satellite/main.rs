@@ -1,6 +1,7 @@
 //! A satellite over HTTP with a real hub and with a fake one: logins, tokens, accounts, outages and attacks.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod docs_page;
 #[path = "../../examples/embed.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod embed;

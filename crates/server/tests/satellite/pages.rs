@@ -56,7 +56,6 @@ async fn each_path_that_a_browser_opens_by_mistake_shows_a_page() {
     let pair = Pair::start().await;
     let app = format!("<a href=\"{}/\">", REDIRECT.strip_suffix("/callback").expect("an origin"));
     let cases = [
-        ("/", 404, "There is nothing here"),
         ("/nowhere", 404, "There is nothing here"),
         ("/auth/callback?code=c-1&state=s-1", 405, "Signing in could not be finished"),
         ("/api/auth/callback?error=access_denied&state=s-1", 405, "Signing in could not be finished"),

@@ -39,6 +39,8 @@ pub struct Setup {
     pub trusted_proxies: Vec<ipnet::IpNet>,
     /// The folder with the files of an app.
     pub app: Option<std::path::PathBuf>,
+    /// The listener that the configuration names; the server of a test listens on this machine alone.
+    pub listen: SocketAddr,
     pub budget: BudgetSettings,
 }
 
@@ -58,6 +60,7 @@ impl Setup {
             refresh: RefreshRules::default(),
             trusted_proxies: Vec::new(),
             app: None,
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             budget: BudgetSettings { memory: 1 << 30, max_connections: None, max_connections_per_address: None },
         }
     }
@@ -75,7 +78,7 @@ impl Setup {
     }
 
     fn config(&self, url: &str, manifest: ManifestPath) -> Config {
-        let listen = "127.0.0.1:0".parse().expect("an address");
+        let listen = self.listen;
         Config {
             strategy: match (&self.key, &self.satellite) {
                 (None, _) => Strategy::None,

@@ -44,6 +44,13 @@ impl Memory {
         }
     }
 
+    pub(super) fn peek(&self, kind: &'static str, key: &StateKey) -> Option<Vec<u8>> {
+        match self.stores().get(kind)?.values.get(key)? {
+            Slot { value: Value::Bytes(bytes), order: (until, _), .. } if *until > Instant::now() => Some(bytes.clone()),
+            _ => None,
+        }
+    }
+
     pub(super) fn count(&self, kind: &'static str, key: &StateKey, seconds: u64) -> u64 {
         self.stores().entry(kind).or_default().count(*key, Times::from_now(seconds))
     }

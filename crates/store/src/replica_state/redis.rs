@@ -70,6 +70,11 @@ impl Redis {
         Ok(value)
     }
 
+    pub(super) async fn peek(&self, kind: &'static str, key: &StateKey) -> Result<Option<Vec<u8>>, StateError> {
+        let (value,) = self.ask(pipe().cmd("GET").arg(name(kind, key))).await?;
+        Ok(value)
+    }
+
     pub(super) async fn count(&self, kind: &'static str, key: &StateKey, seconds: u64) -> Result<u64, StateError> {
         let name = name(kind, key);
         let mut commands = pipe();

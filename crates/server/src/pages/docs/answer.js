@@ -2,13 +2,17 @@
 
 import { copyButton, counted, element } from './dom.js';
 import { explained } from './explain.js';
+import { valuesIn } from './examples.js';
 import { member, parse, pretty } from './json.js';
+import { colouredJson } from './paint.js';
 import { record, rowsTable } from './table.js';
 
 /** Bytes of an answer that is shown without a click: the browser holds it as a tree. */
 const MAX_SHOWN_BYTES = 8 * 1024 * 1024;
 /** Characters of JSON that are drawn at once. */
 const MAX_DRAWN = 200_000;
+/** The examples use values of this many rows. */
+const MAX_SAMPLED = 50;
 /** The tabs of each request: one for the rows, one for the SQL. */
 const SIDES = { rows: ['Table', 'JSON'], sql: ['SQL'] };
 
@@ -29,6 +33,12 @@ export class Answer {
     this.node = element('div', { class: 'answer' }, element('div', { class: 'bar' }, list, this.tools), element('div', { class: 'status-line' }, this.status, this.cancel), this.panels);
     this.select('Table', 'quietly');
     this.blank('rows', 'Run the statement to see rows here.');
+  }
+
+  /** Brings the answer into sight, if the window shows nothing of its rows. */
+  reveal() {
+    const { top } = this.node.getBoundingClientRect();
+    if (top > window.innerHeight * 0.7 || top < 0) this.node.scrollIntoView({ block: 'start' });
   }
 
   get selected() {
@@ -108,28 +118,31 @@ export class Answer {
     this.blank(side, detail);
   }
 
-  /** Shows a successful answer. */
-  rows({ status, text, bytes, milliseconds }) {
+  /** Shows a successful answer; `scope` is that of `rowsTable`. Returns a line about it. */
+  rows({ status, text, bytes, milliseconds }, scope) {
     const done = (what) => this.setOutcome('rows', { kind: 'good', line: [status, what, `${milliseconds} ms`, size(bytes)].filter((part) => part !== '').join(' · ') });
+    this.valuesOf = undefined;
     const save = element('button', { type: 'button', class: 'small', onclick: () => download(text) }, 'Download');
     this.tools.replaceChildren(copyButton(() => text, 'the answer'), save);
     if (bytes <= MAX_SHOWN_BYTES) {
-      done(this.draw(text));
-      return;
+      const what = this.draw(text, scope);
+      done(what);
+      return what;
     }
     done('');
     const show = () => {
-      done(this.draw(text));
+      done(this.draw(text, scope));
       this.panel('Table').focus({ preventScroll: true });
     };
     const anyway = element('button', { type: 'button', onclick: show }, 'Show it anyway');
     const notice = element('p', {}, 'Nothing was cut, but drawing it may take a while. A limit keeps answers short: "limit": 100. ');
     this.panel('Table').replaceChildren(element('div', { class: 'blank' }, element('p', {}, `The answer has ${size(bytes)}.`), notice, anyway));
     this.panel('JSON').replaceChildren(element('p', { class: 'blank' }, 'See the table’s tab, or download it.'));
+    return size(bytes);
   }
 
   /** Draws an answer. Returns the number of rows as a text. */
-  draw(text) {
+  draw(text, scope) {
     const { root, faults } = parse(text);
     if (!root || faults.length > 0) {
       this.panel('Table').replaceChildren(element('p', { class: 'blank' }, 'The answer cannot be shown as a table.'));
@@ -139,11 +152,13 @@ export class Answer {
     this.panel('JSON').replaceChildren(json(pretty(root, text)));
     const listed = root.kind === 'array' ? root : member(root, 'rows');
     if (listed?.kind !== 'array' || (root.kind === 'object' && !member(root, 'total'))) {
-      this.panel('Table').replaceChildren(element('div', { class: 'scroll', role: 'region', 'aria-label': 'Row', tabindex: '0' }, record(root, text)));
+      this.panel('Table').replaceChildren(element('div', { class: 'scroll', role: 'region', 'aria-label': 'Row', tabindex: '0' }, record(root, text, { scope })));
+      this.valuesOf = valuesIn([root], text);
       return '1 row';
     }
     const rows = listed.items.map(({ value }) => value);
-    this.panel('Table').replaceChildren(rows.length > 0 ? rowsTable(rows, text) : element('p', { class: 'blank' }, 'No rows match.'));
+    if (scope) this.valuesOf = valuesIn(rows.slice(0, MAX_SAMPLED), text);
+    this.panel('Table').replaceChildren(rows.length > 0 ? rowsTable(rows, text, { scope }) : element('p', { class: 'blank' }, 'No rows match.'));
     const total = member(root, 'total');
     return counted(rows.length, 'row') + (total ? ` of ${Number(text.slice(total.start, total.end)).toLocaleString('en')}` : '');
   }
@@ -156,7 +171,7 @@ export class Answer {
 }
 
 function json(text) {
-  const shown = element('pre', { class: 'json' }, text.slice(0, MAX_DRAWN));
+  const shown = element('pre', { class: 'json', tabindex: '0', 'aria-label': 'Answer as JSON' }, colouredJson(text.slice(0, MAX_DRAWN)));
   if (text.length <= MAX_DRAWN) return shown;
   const show = () => {
     shown.textContent = text;

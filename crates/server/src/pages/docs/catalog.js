@@ -6,15 +6,17 @@ export async function load(token) {
   const answer = await fetch('/docs/resources.json', { headers, cache: 'no-store', credentials: 'same-origin' });
   if (!answer.ok) {
     const problem = await answer.json().catch(() => ({}));
-    throw new Error(problem.detail ?? `the server answered ${answer.status}`);
+    throw Object.assign(new Error(problem.detail ?? `the server answered ${answer.status}`), { status: answer.status });
   }
   return new Catalog(await answer.json());
 }
 
 /** Resources by name. */
 export class Catalog {
-  constructor({ resources, explain }) {
+  constructor({ resources, explain, withheld = 0 }) {
     this.resources = resources;
+    /** How many more resources need a permission that the caller lacks. */
+    this.withheld = withheld;
     this.explain = explain === true;
     this.byName = new Map(resources.map((resource) => [resource.name, resource]));
   }

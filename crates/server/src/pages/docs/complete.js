@@ -1,7 +1,7 @@
 // Completion at the cursor: the keys, names, operators and values that fit there, and how each is inserted.
 
 import { typeName } from './catalog.js';
-import { KEYS, isBody, walk } from './grammar.js';
+import { KEYS, OPERATORS, isBody, walk } from './grammar.js';
 import { member, parse } from './json.js';
 import { placeAt } from './pointer.js';
 
@@ -61,7 +61,7 @@ function offeredKeys(here, root) {
         ...named(KEYS.connectors, CONNECTORS),
       ];
     case 'operators':
-      return here.field.operators.map((operator) => ({ label: operator, detail: WORDS[operator], value: operand(here.field, operator) }));
+      return here.field.operators.map((operator) => ({ label: operator, detail: OPERATORS[operator], value: operand(here.field, operator) }));
     case 'relations':
       return resource.relations.map((relation) => ({ label: relation.name, detail: arrow(relation), value: `true${CURSOR}` }));
     case 'order':
@@ -84,22 +84,6 @@ const STATEMENT = {
   aggregation: `{"fields": [{"fn": "${CURSOR}"}]}`,
   limit: `20${CURSOR}`,
   offset: `0${CURSOR}`,
-};
-
-const WORDS = {
-  eq: 'equals',
-  ne: 'differs from',
-  gt: 'greater than',
-  gte: 'greater or equal',
-  lt: 'less than',
-  lte: 'less or equal',
-  in: 'one of',
-  notIn: 'none of',
-  between: 'from … to, both included',
-  isNull: 'is NULL or is not',
-  iLike: 'pattern, case ignored',
-  contains: 'has all of',
-  overlap: 'has any of',
 };
 
 /** What an operator's value looks like before it is written. */

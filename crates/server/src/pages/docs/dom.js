@@ -2,13 +2,21 @@
 
 /** An element with attributes, listeners (`onclick: …`) and children: elements, texts, or nothing. */
 export function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  return filled(document.createElement(name), attributes, children);
+}
+
+/** The same for a part of a drawing. */
+export function svg(name, attributes = {}, ...children) {
+  return filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
+}
+
+function filled(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? '' : String(value));
   }
-  made.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+  made.append(...children.flat(2).filter((child) => child !== undefined && child !== null && child !== false));
   return made;
 }
 

@@ -8,8 +8,8 @@ import { paint, rectangleAt } from './paint.js';
 import { Suggestions } from './suggestions.js';
 
 const PAIRS = { '{': '}', '[': ']', '"': '"' };
-const MIN_LINES = 14;
-const MAX_LINES = 30;
+const MIN_LINES = 5;
+const MAX_LINES = 24;
 
 export class Editor {
   /** `scope()` gives `{resource, catalog}` for suggestions; `onInput` is called on every change, `onRun` on Ctrl+Enter. */

@@ -2,6 +2,8 @@
 
 import { copyButton, element } from './dom.js';
 import { member, parse, pretty } from './json.js';
+import { colouredJson } from './paint.js';
+import { coloured, format } from './sql.js';
 
 const SOURCES = { query: 'your query', constraint: 'your constraint', policy: 'the manifest’s policy' };
 
@@ -12,23 +14,29 @@ export function explained(text) {
   return element(
     'div',
     { class: 'explained' },
-    section('Merged statement', code(statement, 'the merged statement')),
     levels.map((level) => levelView(level)),
-    total && section('Total', code(total.sql, 'the SQL of the total'), parameters(total.parameters)),
+    total && section('Total', sql(total.sql, 'the SQL of the total'), parameters(total.parameters)),
+    section('Merged statement', code(statement, colouredJson(statement), 'the merged statement')),
   );
 }
 
-function levelView({ path, sql, parameters: kinds, predicates, plan }) {
+function levelView({ path, sql: text, parameters: kinds, predicates, plan }) {
   const name = path === '' ? 'Rows' : path;
-  return section(name, code(sql, `the SQL of ${name}`), parameters(kinds), predicates.length > 0 && origins(predicates, name), plan && code(plan.join('\n'), `the plan of ${name}`));
+  const planned = plan && code(plan.join('\n'), plan.join('\n'), `the plan of ${name}`);
+  return section(name, sql(text, `the SQL of ${name}`), parameters(kinds), predicates.length > 0 && origins(predicates, name), planned);
 }
 
 function section(title, ...children) {
-  return element('section', {}, element('h4', {}, title), children);
+  return element('section', {}, element('h3', {}, title), children);
 }
 
-function code(text, what) {
-  return element('div', { class: 'code' }, element('pre', { tabindex: '0', 'aria-label': what }, text), copyButton(() => text, what));
+function sql(text, what) {
+  const formatted = format(text);
+  return code(formatted, coloured(formatted), what);
+}
+
+function code(text, shown, what) {
+  return element('div', { class: 'code' }, element('pre', { tabindex: '0', 'aria-label': what }, shown), copyButton(() => text, what));
 }
 
 function parameters(kinds) {
@@ -37,13 +45,13 @@ function parameters(kinds) {
 }
 
 function origins(predicates, name) {
-  const rows = predicates.map(({ source, resource, sql }) =>
+  const rows = predicates.map(({ source, resource, sql: text }) =>
     element(
       'tr',
       {},
       element('td', {}, element('span', { class: `source ${Object.hasOwn(SOURCES, source) ? source : ''}` }, SOURCES[source] ?? source)),
       element('td', {}, resource),
-      element('td', {}, element('code', {}, sql)),
+      element('td', {}, element('code', { class: 'sql' }, coloured(text))),
     ),
   );
   return element(

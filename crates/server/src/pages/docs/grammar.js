@@ -27,6 +27,23 @@ export const KEYS = {
   connectors: { and: 'all of these', or: 'any of these', not: 'not this' },
 };
 
+/** The operators, with a description of each. */
+export const OPERATORS = {
+  eq: 'equals',
+  ne: 'differs from',
+  gt: 'greater than',
+  gte: 'greater or equal',
+  lt: 'less than',
+  lte: 'less or equal',
+  in: 'one of',
+  notIn: 'none of',
+  between: 'from … to, both included',
+  isNull: 'is NULL or is not',
+  iLike: 'pattern, case ignored',
+  contains: 'has all of',
+  overlap: 'has any of',
+};
+
 /** Whether the text is a whole body, with `query` or `constraint` at its root, rather than a statement alone. */
 export function isBody(root) {
   return root?.kind === 'object' && root.members.some(({ key }) => key.value === 'query' || key.value === 'constraint');

@@ -1,44 +1,56 @@
-// The page: the token, the list of resources, and the resource that the URL names.
+// The page: the account, the list of resources, and the resource that the URL names.
 
+import { AccountMenu, loadAccount, nameOf } from './account.js';
 import { load } from './catalog.js';
 import { announce, counted, element } from './dom.js';
 import { linkTo, read, write } from './fragment.js';
+import { clear } from './history.js';
 import { Playground } from './playground.js';
-import { nothing, overview, reference } from './reference.js';
+import { nothing, overview, reference, withheldLine } from './reference.js';
+import { Session } from './session.js';
 
 const find = (id) => document.getElementById(id);
 const content = find('content');
-const page = { token: '', catalog: null, playground: null, shown: null };
+const page = { catalog: null, account: null, playground: null, shown: null, notice: '' };
+const session = new Session(document.documentElement.dataset.signIn, lost);
+const menu = new AccountMenu(session, { onToken: useToken, onSignOut: signOut });
 
 /** Milliseconds without typing before the URL follows. */
 const URL_DELAY = 250;
-/** The characters of a header value. */
-const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 let urlTimer;
 /** Counts the requests for the resources: only the answer to the last one is shown. */
 let lastRequest = 0;
 
-/** Loads and shows the resources. Returns whether they are shown. */
+/** Loads and shows the account and its resources. Returns whether they are shown. */
 async function reload() {
   lastRequest += 1;
   const request = lastRequest;
   try {
-    const catalog = await load(page.token);
+    const token = await session.token();
+    const [catalog, account] = await Promise.all([load(token), loadAccount(session)]);
     // A newer request, perhaps with another token, has replaced this one.
     if (request !== lastRequest) return false;
-    page.catalog = catalog;
+    Object.assign(page, { catalog, account });
   } catch (error) {
     if (request !== lastRequest) return false;
-    page.catalog = null;
-    page.playground?.close();
-    find('contexts').replaceChildren();
-    content.replaceChildren(element('h1', {}, 'The resources cannot be loaded'), element('p', { class: 'lead' }, error.message), element('button', { type: 'button', onclick: reload }, 'Try again'));
-    announce(error.message);
+    failed(error);
     return false;
   }
+  menu.show(page.account);
   list();
   show();
   return true;
+}
+
+function failed(error) {
+  page.catalog = null;
+  page.playground?.close();
+  menu.show(null);
+  find('contexts').replaceChildren();
+  const isRefused = error.status === 401 && session.isSignedIn;
+  const forget = isRefused && element('button', { type: 'button', onclick: () => useToken('') }, 'Go on without the token');
+  content.replaceChildren(...[element('h1', {}, 'The resources cannot be loaded'), element('p', { class: 'lead' }, error.message), element('p', { class: 'buttons' }, element('button', { type: 'button', onclick: reload }, 'Try again'), forget)]);
+  announce(error.message);
 }
 
 /** Lists the resources that match the search. */
@@ -48,7 +60,8 @@ function list() {
   const groups = page.catalog.contexts(found).map(([context, resources]) =>
     element('section', {}, element('h2', {}, context), element('ul', {}, resources.map((resource) => element('li', {}, sideLink(resource))))),
   );
-  find('contexts').replaceChildren(...groups);
+  const withheld = words === '' && page.catalog.resources.length > 0 ? withheldLine(page.catalog, session) : null;
+  find('contexts').replaceChildren(...groups, ...[withheld].filter(Boolean));
   if (found.length === 0) find('contexts').append(element('p', { class: 'hint' }, words === '' ? 'None.' : 'Nothing of that name.'));
   find('search-state').textContent = words === '' ? '' : `${counted(found.length, 'resource')} found`;
 }
@@ -70,28 +83,34 @@ function show() {
   }
   const resource = page.catalog.resource(state.resource ?? '');
   document.title = resource ? `${resource.name} · Peristyle` : 'Peristyle';
+  const notice = page.notice !== '' && element('p', { class: 'notice', role: 'alert' }, page.notice);
+  page.notice = '';
+  content.replaceChildren(...[notice, ...viewOf(resource, state)].filter(Boolean));
+  if (resource && state.statement === undefined) page.playground.begin();
+}
+
+function viewOf(resource, state) {
   if (resource) {
-    page.playground = new Playground({ resource, catalog: page.catalog, token: page.token, state, onState: (changed) => saveInUrl(resource.name, changed) });
-    content.replaceChildren(...resourceView(resource));
-  } else if (page.catalog.resources.length === 0) {
-    content.replaceChildren(nothing());
-  } else {
-    const unknown = state.resource && element('p', { class: 'notice', role: 'alert' }, `${state.resource} is not among the resources you may see.`);
-    content.replaceChildren(...[unknown, overview(page.catalog)].filter(Boolean));
+    page.playground = new Playground({ resource, catalog: page.catalog, session, state, onState: (changed) => saveInUrl(resource.name, changed), onOpen: open });
+    return resourceView(resource);
   }
+  if (page.catalog.resources.length === 0) return [nothing(page.catalog, { session, name: nameOf(page.account) })];
+  const unknown = state.resource && element('p', { class: 'notice', role: 'alert' }, `${state.resource} is not among the resources you may see.`);
+  return [unknown, overview(page.catalog)];
 }
 
 function resourceView(resource) {
+  const onOperator = (field, operator) => page.playground.tryOperator(field, operator);
   return [
     element(
       'header',
       { class: 'title' },
       element('p', { class: 'context' }, resource.context),
       element('h1', {}, resource.resource),
-      element('p', { class: 'jumps' }, [['Playground', 'playground-title'], ['Fields', 'fields-title'], ['Relations', 'relations-title'], ['Paths', 'paths-title']].map(([name, id]) => jump(name, id))),
+      element('p', { class: 'jumps' }, [['Fields', 'fields-title'], ['Relations', 'relations-title'], ['Paths', 'paths-title']].map(([name, id]) => jump(name, id))),
     ),
     page.playground.node,
-    reference(resource, page.token),
+    reference(resource, page.catalog, { isSignedIn: session.isSignedIn, onOperator }),
   ];
 }
 
@@ -104,6 +123,16 @@ function jump(name, id) {
     target.scrollIntoView({ block: 'start' });
   };
   return element('button', { type: 'button', class: 'link', onclick: go }, name);
+}
+
+/** Opens a statement of the history, and runs it. */
+function open(entry) {
+  clearTimeout(urlTimer);
+  const fragment = write(entry);
+  if (location.hash !== fragment) history.pushState(null, '', fragment);
+  list();
+  show();
+  page.playground?.run();
 }
 
 /** Writes the statement to the URL, without a history entry for each letter. */
@@ -139,43 +168,49 @@ function listen() {
     event.preventDefault();
     content.focus();
   });
-  find('token-form').addEventListener('submit', (event) => {
-    event.preventDefault();
-    const token = find('token-input').value.trim().replace(/^Bearer\s+/i, '');
-    const isPrintable = PRINTABLE_ASCII.test(token);
-    showTokenFault(isPrintable ? '' : 'A token has only ASCII characters: letters without accents, digits and signs. This text has others.');
-    if (isPrintable) useToken(token);
-    else find('token-input').focus();
-  });
-  find('token').addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || !find('token').open) return;
-    find('token').open = false;
-    find('token').querySelector('summary').focus();
-  });
-  find('token-clear').addEventListener('click', () => {
-    showTokenFault('');
-    useToken('');
-  });
 }
 
-/** Shows what is wrong with a token; an empty text clears it. */
-function showTokenFault(text) {
-  find('token-fault').textContent = text;
-  find('token-input').setAttribute('aria-invalid', String(text !== ''));
+/** Keeps the statement in the URL, whatever the next account may see. */
+function keepStatement() {
+  clearTimeout(urlTimer);
+  if (page.playground) history.replaceState(null, '', write({ resource: page.shown, ...page.playground.state() }));
 }
 
 async function useToken(token) {
-  // The statement stays, whatever the new token may see.
-  if (page.playground) history.replaceState(null, '', write({ resource: page.shown, ...page.playground.state() }));
-  page.token = token;
-  if (page.playground) page.playground.token = token;
-  find('token-input').value = '';
-  find('token-state').textContent = token === '' ? 'No token' : 'Token in use';
-  find('token').open = false;
-  find('token').querySelector('summary').focus();
-  const isShown = await reload();
-  if (isShown) announce(`${counted(page.catalog.resources.length, 'resource')} to see`);
+  keepStatement();
+  session.use(token);
+  menu.show(null);
+  menu.changed('');
+  if (await reload()) announce(`${counted(page.catalog.resources.length, 'resource')} to see`);
+}
+
+async function signOut() {
+  keepStatement();
+  // Statements may hold values that the next person must not see.
+  clear();
+  try {
+    await session.signOut();
+  } catch (error) {
+    page.notice = `The session at the hub could not be ended: ${error.message}. Sign out at the hub.`;
+  }
+  menu.show(null);
+  if (await reload()) menu.changed('Signed out');
+}
+
+/** The session has ended at the hub. */
+function lost() {
+  keepStatement();
+  page.notice = 'You were signed out.';
+  reload();
+}
+
+async function start() {
+  const outcome = await session.open();
+  if (outcome === 'leaving') return;
+  session.restorePlace();
+  page.notice = outcome;
+  await reload();
 }
 
 listen();
-reload();
+start();

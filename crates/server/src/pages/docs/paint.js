@@ -3,7 +3,7 @@
 import { element } from './dom.js';
 
 /** A longer text is not coloured, since that would slow down typing. */
-const LONGEST = 60_000;
+const MAX_COLOURED = 60_000;
 const TOKEN = /("(?:[^"\\\n]|\\.)*"?)(?=(\s*:)?)|(-?\d[\d.eE+-]*)|\b(true|false|null)\b/g;
 
 /** The lines of a text; marks are `{start, end, message}`. */
@@ -26,9 +26,15 @@ export function paint(text, marks) {
   });
 }
 
+/** A text of JSON in coloured pieces; a long one stays as it is. */
+export function colouredJson(text) {
+  if (text.length > MAX_COLOURED) return [text];
+  return pieces(text, text.length).map(({ text: piece, kind }) => (kind === '' ? piece : element('span', { class: kind }, piece)));
+}
+
 /** A line in pieces of one colour: `{text, at, kind}`. */
 function pieces(content, length) {
-  if (length > LONGEST) return [{ text: content, at: 0, kind: '' }];
+  if (length > MAX_COLOURED) return [{ text: content, at: 0, kind: '' }];
   const found = [];
   let last = 0;
   for (const match of content.matchAll(TOKEN)) {

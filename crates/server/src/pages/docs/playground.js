@@ -2,25 +2,32 @@
 
 import { Answer } from './answer.js';
 import { pathOf, pathOfRow } from './catalog.js';
-import { announce, copyButton, counted, element } from './dom.js';
+import { announce, counted, element } from './dom.js';
 import { Editor } from './editor.js';
-import { parse, pretty } from './json.js';
+import { examples, firstExample, operatorExample } from './examples.js';
+import { clear, entries, remember } from './history.js';
+import { member, parse, pretty } from './json.js';
+import { Menu } from './menu.js';
 import { lineAndColumn, locate } from './pointer.js';
+import { Programs } from './programs.js';
 import { bodyOf, curl, pointerInText, send } from './request.js';
+import { graphql, typescript } from './snippets.js';
 
-const SAMPLE = '{\n  "limit": 20\n}';
 const LABELS = { paginate: 'paginate', list: 'list', find: 'find', findById: 'find by id' };
 /** Milliseconds without typing before the text is checked. */
 const CHECK_DELAY = 500;
+/** The related rows that a row loads when it is opened. */
+const RELATED_LIMIT = 20;
 const NO_JSON = 'The statement is not JSON yet; the first fault is marked.';
 const NO_ID = 'The id is missing.';
 /** `explain` takes a statement, without an id. */
 const WITHOUT_ID = 'This is the SQL of the statement alone: the condition on the key and the limit that “find by id” adds are not shown.';
+const TOKEN_NOTE = 'TOKEN is an environment variable with an access token.';
 
 export class Playground {
-  /** `onState` is called with the state that can be shared: operation, id and statement. */
-  constructor({ resource, catalog, token, state, onState }) {
-    Object.assign(this, { resource, catalog, token, onState, faultList: [], requests: {} });
+  /** `onState` is called with the state that can be shared: operation, id and statement; `onOpen` with an entry of the history. */
+  constructor({ resource, catalog, session, state, onState, onOpen }) {
+    Object.assign(this, { resource, catalog, session, onState, onOpen, faultList: [], requests: {} });
     this.editor = new Editor({ scope: () => ({ resource, catalog }), onInput: () => this.edited(), onRun: () => this.run() });
     this.answer = new Answer({ canExplain: catalog.explain && pathOf(resource, 'explain') !== undefined, onSql: () => this.explain() });
     this.build();
@@ -37,13 +44,14 @@ export class Playground {
     const keys = this.resource.key.map((name, index) => element('span', { class: 'part' }, element('label', { for: `key-${name}` }, name), this.parts[index]));
     this.identity = element('span', { class: 'identity', hidden: true }, keys);
     this.faults = element('div', { id: 'faults' });
+    this.menus = [new Menu('Examples', () => this.exampleList(), { id: 'examples' }), new Menu('History', () => this.historyList(), { id: 'history' })];
     const runs = element('button', { type: 'submit', class: 'primary', 'aria-keyshortcuts': 'Control+Enter' }, 'Run');
     const form = element(
       'form',
       { class: 'controls', onsubmit: (event) => { event.preventDefault(); this.run(); } },
       element('span', { class: 'part' }, element('label', { for: 'operation' }, 'Operation'), this.operation),
       this.identity,
-      element('span', { class: 'actions' }, element('button', { type: 'button', onclick: () => this.format() }, 'Format'), this.curlButton(), runs),
+      element('span', { class: 'actions' }, this.menus.map(({ node }) => node), element('button', { type: 'button', class: 'format', onclick: () => this.format() }, 'Format'), runs),
     );
     const hint = element(
       'p',
@@ -51,39 +59,103 @@ export class Playground {
       kbd('Ctrl+Space'), ' suggests, ', kbd('Ctrl+Enter'), ' runs, ', kbd('Escape'), ' then ', kbd('Tab'), ' leaves. A body with ',
       element('code', {}, '"query"'), ' and ', element('code', {}, '"constraint"'), ' is taken as it is.',
     );
+    const label = element('label', { class: 'unseen', for: 'statement' }, 'Statement');
+    this.programs = new Programs(element('div', {}, label, this.editor.node, this.faults, hint), (name) => this.program(name));
     this.node = element(
       'section',
       { class: 'playground', 'aria-labelledby': 'playground-title' },
-      element('h2', { id: 'playground-title' }, 'Playground'),
+      element('h2', { class: 'unseen', id: 'playground-title' }, 'Playground'),
       form,
+      element('div', { class: 'work' }, this.programs.node, this.answer.node),
+    );
+  }
+
+  /** The request as a program for a tab: `{text, more, note, link}`, or `{message}`. */
+  program(name) {
+    const { text } = this.editor;
+    const { root, faults } = parse(text);
+    const path = this.path();
+    if (faults.length > 0) return { message: NO_JSON };
+    if (!path) return { message: NO_ID };
+    const { isSignedIn } = this.session;
+    const note = isSignedIn ? TOKEN_NOTE : undefined;
+    if (name === 'curl') return { text: curl(location.origin, path, bodyOf(text, root).body, isSignedIn), note };
+    const operation = this.operation.value;
+    const about = { origin: location.origin, path, resource: this.resource, operation, text, signedIn: isSignedIn };
+    if (name === 'TypeScript') return { text: typescript(about, this.catalog), note };
+    const values = this.parts.map((part) => part.value);
+    const id = operation !== 'findById' ? undefined : values.length === 1 ? values[0] : values.map((value) => encodeURIComponent(value)).join(',');
+    const written = graphql({ ...about, id }, this.catalog);
+    if (!written) return { message: 'GraphQL has no name for this resource.' };
+    const state = new URLSearchParams(written.variables === '' ? { query: written.query } : written);
+    return { text: written.query, more: written.variables, link: `/graphql#${state}` };
+  }
+
+  exampleList() {
+    const groups = examples(this.resource, this.catalog, this.answer.valuesOf);
+    return groups.map(({ title, examples: listed }) =>
       element(
-        'div',
-        { class: 'halves' },
-        element('div', { class: 'half' }, element('h3', {}, element('label', { for: 'statement' }, 'Statement')), this.editor.node, this.faults, hint),
-        element('div', { class: 'half' }, element('h3', {}, 'Answer'), this.answer.node),
+        'section',
+        {},
+        element('h3', {}, title),
+        element('ul', {}, listed.map(({ label, detail, text }) => element('li', {}, element('button', { type: 'button', onclick: () => this.try(text) }, element('code', {}, label), element('span', { class: 'hint' }, detail))))),
       ),
     );
   }
 
-  curlButton() {
-    const request = () => {
-      const path = this.path();
-      if (!path) this.askForId();
-      return path && curl(location.origin, path, bodyOf(this.editor.text, parse(this.editor.text).root).body, this.token);
+  historyList() {
+    const all = entries();
+    if (all.length === 0) return element('p', { class: 'hint' }, 'Statements that you run are listed here until you close this tab.');
+    const open = (entry) => {
+      for (const menu of this.menus) menu.close();
+      this.onOpen(entry);
     };
-    const button = copyButton(request, 'this request', 'Copy as curl');
-    button.classList.remove('small');
-    return button;
+    const items = all.map((entry) =>
+      element(
+        'li',
+        {},
+        element(
+          'button',
+          { type: 'button', onclick: () => open(entry) },
+          element('span', {}, element('strong', {}, entry.resource), ` ${LABELS[entry.operation] ?? entry.operation}`),
+          element('span', { class: 'hint' }, `${new Date(entry.at).toLocaleTimeString()} · ${entry.outcome}`),
+          element('code', { class: 'line' }, entry.statement.replace(/\s+/g, ' ')),
+        ),
+      ),
+    );
+    const forget = element('button', { type: 'button', class: 'small', onclick: () => { clear(); this.menus[1].close(); this.menus[1].summary.focus(); announce('History cleared'); } }, 'Clear the history');
+    return [element('ul', { class: 'history' }, items), element('p', { class: 'buttons' }, forget)];
   }
 
-  /** Restores the state of a shared URL. */
+  /** Writes a statement into the editor and runs it. */
+  try(text) {
+    for (const menu of this.menus) menu.close();
+    this.programs.select('Statement');
+    this.editor.write(0, this.editor.text.length, text, text.length);
+    if (this.operation.value === 'findById') this.operation.value = 'paginate';
+    this.changed();
+    this.run();
+  }
+
+  /** Tries the example for an operator of a field. */
+  tryOperator(field, operator) {
+    this.try(operatorExample(field, operator, this.answer.valuesOf));
+  }
+
+  /** Restores the state of a shared URL. Without a statement the first example runs. */
   restore({ operation, id, statement }) {
     if (pathOf(this.resource, operation ?? '')) this.operation.value = operation === 'get' ? 'list' : operation;
     const parts = (id ?? '').split(',').map((part) => decode(part));
     this.parts.forEach((part, index) => { part.value = parts[index] ?? ''; });
     this.identity.hidden = this.operation.value !== 'findById';
-    this.editor.text = statement ?? SAMPLE;
+    this.editor.text = statement ?? firstExample(this.resource);
     this.check();
+  }
+
+  /** Runs the first example of a resource that was opened without a statement. */
+  begin() {
+    const { text } = this.editor;
+    if (this.operation.value !== 'findById') this.request('rows', this.path(), (answer) => this.showRows(answer, text));
   }
 
   state() {
@@ -100,6 +172,7 @@ export class Playground {
     for (const part of this.parts) part.removeAttribute('aria-invalid');
     // The faults of the old id do not apply to the new one.
     if (this.faultList.some((fault) => fault.field)) this.showFaults(this.faultList.filter((fault) => !fault.field));
+    this.programs.refresh();
     this.onState(this.state());
   }
 
@@ -128,6 +201,7 @@ export class Playground {
       this.faults.replaceChildren();
       return;
     }
+    this.programs.select('Statement');
     const items = faults.map((fault) => {
       const { line, column } = lineAndColumn(this.editor.text, fault.start ?? 0);
       const place = fault.field ? 'id' : fault.start === undefined ? fault.path : `${line}:${column}`;
@@ -175,8 +249,28 @@ export class Playground {
       for (const side of sides) this.notSent(side, NO_ID);
       return;
     }
-    const rows = this.request('rows', path, (answer) => this.answer.rows(answer));
+    this.answer.reveal();
+    const state = this.state();
+    const rows = this.request('rows', path, (answer) => remember({ resource: this.resource.name, ...state, outcome: this.showRows(answer, state.statement), at: Date.now() }));
     await Promise.all([rows, sides.includes('sql') && this.explain()]);
+  }
+
+  /** Shows rows. Those of a resource can load their related rows; groups cannot. */
+  showRows(answer, text) {
+    const { root } = parse(text);
+    const statement = member(root, 'query') ?? root;
+    const isAggregated = member(statement, 'aggregation')?.kind === 'object';
+    const load = (resource, key, relation) => this.loadRelated(resource, key, relation);
+    return this.answer.rows(answer, isAggregated ? undefined : { resource: this.resource, catalog: this.catalog, load });
+  }
+
+  /** Loads the rows of a relation of one row. */
+  async loadRelated(resource, key, relation) {
+    const { many } = resource.relations.find(({ name }) => name === relation);
+    const body = JSON.stringify({ query: { relations: { [relation]: many ? { limit: RELATED_LIMIT } : true } } });
+    const { ok, text } = await send(pathOfRow(resource, key), body, { session: this.session });
+    if (!ok) throw new Error(problemOf(text).detail ?? 'The related rows cannot be loaded.');
+    return { text, node: member(parse(text).root, relation) };
   }
 
   async explain() {
@@ -213,7 +307,7 @@ export class Playground {
     this.answer.busy(side, () => controller.abort());
     try {
       const onProgress = (bytes) => { if (isLast() && bytes > 1024 * 1024) this.answer.progress(side, bytes); };
-      const answer = await send(path, body, { token: this.token, signal: controller.signal, onProgress });
+      const answer = await send(path, body, { session: this.session, signal: controller.signal, onProgress });
       if (!isLast()) return;
       if (answer.ok) onSuccess(answer);
       else this.refused(side, answer, { root, base, text });
@@ -225,12 +319,7 @@ export class Playground {
   }
 
   refused(side, { status, text: answer }, { root, base, text }) {
-    let problem;
-    try {
-      problem = JSON.parse(answer);
-    } catch {
-      problem = {};
-    }
+    const problem = problemOf(answer);
     const faults = (problem.errors ?? []).map((fault) => this.locateFault(fault, root, base));
     faults.sort((one, other) => (one.start ?? -1) - (other.start ?? -1));
     const detail = faults.length > 0 ? `${counted(faults.length, 'fault')}, listed below the statement.` : problem.detail ?? 'The server gave no reason.';
@@ -253,7 +342,16 @@ export class Playground {
   /** Aborts all requests, when another resource is shown. */
   close() {
     clearTimeout(this.pause);
+    for (const menu of this.menus) menu.remove();
     for (const side of Object.keys(this.requests)) this.end(side);
+  }
+}
+
+function problemOf(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
   }
 }
 

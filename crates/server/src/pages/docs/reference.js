@@ -1,8 +1,10 @@
 // The reference of a resource: its fields with their operators, its relations, and its paths.
 
 import { typeName } from './catalog.js';
+import { diagram } from './diagram.js';
 import { copyButton, counted, element } from './dom.js';
 import { linkTo } from './fragment.js';
+import { OPERATORS } from './grammar.js';
 import { curl } from './request.js';
 
 const MASKS = { email: 'first letter and domain', last4: 'last four characters', redact: 'nothing of it' };
@@ -15,18 +17,29 @@ const ANSWERS = {
   explain: 'the SQL',
 };
 
-/** The reference of one resource. */
-export function reference(resource, token) {
+/** The reference of one resource. `isSignedIn` adds a token to the example, `onOperator` tries an operator of a field. */
+export function reference(resource, catalog, { isSignedIn, onOperator }) {
   return element(
     'div',
     { class: 'reference' },
-    element('section', { 'aria-labelledby': 'fields-title' }, element('h2', { id: 'fields-title' }, 'Fields'), fields(resource)),
-    element('section', { 'aria-labelledby': 'relations-title' }, element('h2', { id: 'relations-title' }, 'Relations'), relations(resource)),
-    element('section', { 'aria-labelledby': 'paths-title' }, element('h2', { id: 'paths-title' }, 'Paths'), operationPaths(resource, token)),
+    element('section', { 'aria-labelledby': 'fields-title' }, element('h2', { id: 'fields-title' }, 'Fields'), fields(resource, onOperator)),
+    element('section', { 'aria-labelledby': 'relations-title' }, element('h2', { id: 'relations-title' }, 'Relations'), drawing(resource, catalog), relations(resource)),
+    element('section', { 'aria-labelledby': 'paths-title' }, element('h2', { id: 'paths-title' }, 'Paths'), operationPaths(resource, isSignedIn)),
   );
 }
 
-function fields(resource) {
+/** The resource and its neighbours, drawn again when the width of the window asks for another shape. */
+function drawing(resource, catalog) {
+  const narrow = matchMedia('(max-width: 52rem)');
+  const node = element('div', { class: 'neighbours' });
+  const draw = () => node.replaceChildren(...[diagram(resource, catalog, narrow.matches)].filter(Boolean));
+  draw();
+  const redraw = () => (node.isConnected ? draw() : narrow.removeEventListener('change', redraw));
+  narrow.addEventListener('change', redraw);
+  return node;
+}
+
+function fields(resource, onOperator) {
   const head = ['Field', 'Type', 'Null', 'Operators'].map((name) => element('th', { scope: 'col', role: 'columnheader' }, name));
   const rows = resource.fields.map((field) =>
     element(
@@ -35,7 +48,7 @@ function fields(resource) {
       element('th', { scope: 'row', role: 'rowheader' }, element('code', {}, field.name), field.key && badge('key'), field.mask && badge('masked')),
       element('td', { role: 'cell' }, element('code', { class: 'type' }, typeName(field)), field.values && values(field.values)),
       element('td', { role: 'cell', class: 'null-rule' }, field.nullable ? 'may be null' : 'never null'),
-      element('td', { role: 'cell' }, field.mask ? masked(field.mask) : chips(field.operators)),
+      element('td', { role: 'cell' }, field.mask ? masked(field.mask) : operators(field, onOperator)),
     ),
   );
   // On a narrow screen the rows are blocks, which lose their roles unless they are set.
@@ -51,8 +64,11 @@ function badge(word) {
   return element('span', { class: `badge ${word}` }, word);
 }
 
-function chips(words) {
-  return element('span', { class: 'chips' }, words.map((word) => element('code', {}, word)));
+/** The operators of a field. Each runs an example. */
+function operators(field, onOperator) {
+  const chip = (operator) =>
+    element('button', { type: 'button', class: 'chip', title: OPERATORS[operator], 'aria-label': `${operator} on ${field.name}: run an example`, onclick: () => onOperator(field, operator) }, element('code', {}, operator));
+  return element('span', { class: 'chips' }, field.operators.map(chip));
 }
 
 function values(all) {
@@ -74,11 +90,11 @@ function relations(resource) {
   return scroll('Relations', element('table', {}, element('thead', {}, element('tr', {}, head)), element('tbody', {}, rows)));
 }
 
-function operationPaths(resource, token) {
+function operationPaths(resource, isSignedIn) {
   const rows = resource.operations.map(({ name, address }) =>
     element('tr', {}, element('th', { scope: 'row' }, element('code', { class: 'path' }, `POST ${address}`)), element('td', {}, ANSWERS[name] ?? '')),
   );
-  const example = curl(location.origin, resource.operations[0].address, '{"query": {"limit": 20}}', token);
+  const example = curl(location.origin, resource.operations[0].address, '{"query": {"limit": 20}}', isSignedIn);
   return [
     scroll('Paths', element('table', {}, element('thead', {}, element('tr', {}, ['Path', 'Answers'].map((name) => element('th', { scope: 'col' }, name)))), element('tbody', {}, rows))),
     element('div', { class: 'code' }, element('pre', { tabindex: '0', 'aria-label': 'Example with curl' }, example), copyButton(() => example, 'the curl example')),
@@ -87,6 +103,14 @@ function operationPaths(resource, token) {
 
 function scroll(label, table) {
   return element('div', { class: 'scroll', role: 'region', 'aria-label': `${label} as a table`, tabindex: '0' }, table);
+}
+
+/** A line about the resources that the caller does not see; null if there are none. */
+export function withheldLine({ withheld }, session) {
+  if (withheld === 0) return null;
+  const more = `${counted(withheld, 'more resource', 'more resources')} ${withheld === 1 ? 'needs' : 'need'} a permission`;
+  if (session.isSignedIn || !session.canSignIn) return element('p', { class: 'withheld' }, `${more}${session.isSignedIn ? ' that this account lacks' : ''}.`);
+  return element('p', { class: 'withheld' }, `${more}. `, element('button', { type: 'button', class: 'link', onclick: () => session.signIn() }, 'Sign in'));
 }
 
 /** All resources, while none is chosen. */
@@ -113,15 +137,28 @@ export function overview(catalog) {
   return element('div', { class: 'overview' }, element('h1', {}, 'Resources'), element('p', { class: 'lead' }, 'Choose a resource to see its fields and relations, and to run statements on it.'), groups);
 }
 
-/** Shown if the caller may see no resource. */
-export function nothing() {
-  return element(
-    'div',
-    { class: 'empty' },
-    element('h1', {}, 'No resources'),
-    element('p', { class: 'lead' }, 'The manifest declares none that you may see.'),
-    element('p', {}, 'A manifest is made from a database you have:'),
-    element('pre', {}, 'peristyle introspect\nperistyle check\nperistyle serve'),
-    element('p', { class: 'hint' }, 'If there is one already, its resources may need a permission: give a token above.'),
-  );
+/** Shown if the caller may see no resource: says why, and what to do. */
+export function nothing({ withheld }, { session, name }) {
+  if (withheld === 0) return noneDeclared();
+  const are = `${counted(withheld, 'resource')} ${withheld === 1 ? 'needs' : 'need'} a permission`;
+  if (session.isSignedIn) {
+    const how = element('p', {}, 'An administrator gives permissions with roles:');
+    return empty('Nothing to see yet', `You are signed in as ${name}, and ${are} that this account lacks.`, how, element('pre', {}, 'peristyle role update --name ROLE --permission PERMISSION'));
+  }
+  if (session.canSignIn) {
+    return empty('Sign in to see resources', `Sign in: ${are}.`, element('p', {}, element('button', { type: 'button', class: 'primary', onclick: () => session.signIn() }, 'Sign in')));
+  }
+  if (session.kind === 'elsewhere') {
+    return empty('A token is needed', `${are}. The hub signs people in at the app of this server, so this page takes the token of a program: open the menu at the top right.`);
+  }
+  return empty('Nothing to see', `${are}. Under OAUTH_STRATEGY=none nobody has permissions: choose another strategy, or remove the permission from the manifest.`);
+}
+
+function noneDeclared() {
+  const commands = element('pre', {}, 'peristyle introspect\nperistyle check\nperistyle serve');
+  return empty('No resources', 'The manifest declares none.', element('p', {}, 'A manifest is made from a database you have:'), commands);
+}
+
+function empty(title, lead, ...more) {
+  return element('div', { class: 'empty' }, element('h1', {}, title), element('p', { class: 'lead' }, lead), more);
 }

@@ -15,14 +15,17 @@ export function pointerInText(pointer, base) {
   return pointer.startsWith(`${base}/`) ? pointer.slice(base.length) : null;
 }
 
-/** Sends a body and reads the whole answer: `{status, ok, text, bytes, milliseconds}`. */
-export async function send(path, body, { token, signal, onProgress }) {
-  const headers = { 'Content-Type': 'application/json', Accept: 'application/json' };
-  if (token) headers.Authorization = `Bearer ${token}`;
+/** Sends a body and reads the whole answer: `{status, ok, text, bytes, milliseconds}`. A token that was refused is renewed once. */
+export async function send(path, body, { session, signal, onProgress }) {
   const started = performance.now();
-  const answer = await fetch(path, { method: 'POST', headers, body, signal, credentials: 'same-origin' });
+  let answer = await post(path, body, await session.headers(), signal);
+  if (answer.status === 401 && (await session.renew())) answer = await post(path, body, await session.headers(), signal);
   const { text, bytes } = await readAll(answer, onProgress);
   return { status: answer.status, ok: answer.ok, text, bytes, milliseconds: Math.round(performance.now() - started) };
+}
+
+function post(path, body, headers, signal) {
+  return fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json', Accept: 'application/json', ...headers }, body, signal, credentials: 'same-origin' });
 }
 
 async function readAll(answer, onProgress) {
@@ -42,11 +45,11 @@ async function readAll(answer, onProgress) {
 }
 
 /** The same request for a terminal. */
-export function curl(origin, path, body, token) {
+export function curl(origin, path, body, isSignedIn) {
   const quote = (word) => `'${word.replaceAll("'", "'\\''")}'`;
   const lines = [`curl ${quote(origin + path)}`, "-H 'Content-Type: application/json'"];
   // The token itself stays out of a text that people share.
-  if (token) lines.push('-H "Authorization: Bearer $TOKEN"');
+  if (isSignedIn) lines.push('-H "Authorization: Bearer $TOKEN"');
   lines.push(body === '' ? "-d '{}'" : `-d ${quote(body)}`);
   return lines.join(' \\\n  ');
 }

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Method};
 use axum::response::Response;
-use identity::login::{LOGIN_SECONDS, LoginSecrets, begin};
+use identity::login::{LOGIN_SECONDS, LoginRequest, LoginSecrets, begin};
 use identity::pkce::Verifier;
 use identity::secret_token::{LoginBinding, LoginState};
 use store::replica_state::Entry;
@@ -31,6 +31,7 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     }
     let context = RequestContext::of(&satellite.0.proxies, request.into_parts().0);
     let parameters = context.parameters()?;
+    let asked = LoginRequest::read(&parameters)?;
     let shared = &satellite.0.shared;
     let client = identity::bearer::digest(&context.address);
     if shared.count("login-address", &client, WINDOW_SECONDS).await? > MAX_LOGINS {
@@ -46,7 +47,7 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
         verifier: Verifier::from_random(random::bytes()?),
         binding: known.map_or_else(|| random::bytes().map(LoginBinding::from_random), Ok)?,
     };
-    let (record, address) = begin(&satellite.0.at, &fresh, parameters.get("return_to"), clock::now());
+    let (record, address) = begin(&satellite.0.at, &fresh, asked, clock::now());
     let sealed = record.seal(&fresh.state).ok_or(OauthError::Internal("could not seal a login"))?;
     // A flood of logins evicts those of its own client address.
     shared.put(KIND, record.state.as_bytes(), Entry { value: &sealed, seconds: LOGIN_SECONDS as u64, owner: Some(client) }).await?;

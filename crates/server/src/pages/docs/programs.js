@@ -1,0 +1,78 @@
+// The tabs beside the statement: the same request as curl, TypeScript and GraphQL, to copy.
+
+import { copyButton, element } from './dom.js';
+import { colouredJson } from './paint.js';
+
+const NAMES = ['Statement', 'curl', 'TypeScript', 'GraphQL'];
+
+export class Programs {
+  /** `editor` is the panel of the statement; `write(name)` gives a program as `{text, more, note, link}`, or a message. */
+  constructor(editor, write) {
+    this.write = write;
+    this.tabs = NAMES.map((name) =>
+      element('button', { type: 'button', role: 'tab', id: `program-${name}`, 'aria-controls': `source-${name}`, onclick: () => this.select(name) }, name),
+    );
+    this.panels = NAMES.map((name) => element('div', { role: 'tabpanel', id: `source-${name}`, 'aria-labelledby': `program-${name}` }));
+    this.panels[0].append(editor);
+    this.list = element('div', { role: 'tablist', 'aria-label': 'Statement', onkeydown: (event) => this.key(event) }, this.tabs);
+    this.node = element('div', { class: 'programs' }, element('div', { class: 'bar' }, this.list), this.panels);
+    this.select('Statement');
+  }
+
+  get selected() {
+    return this.tabs.find((tab) => tab.getAttribute('aria-selected') === 'true').textContent;
+  }
+
+  select(name) {
+    for (const [index, tab] of this.tabs.entries()) {
+      const chosen = tab.textContent === name;
+      tab.setAttribute('aria-selected', String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+      this.panels[index].hidden = !chosen;
+    }
+    this.refresh();
+  }
+
+  /** Writes the program of the selected tab again, after the statement has changed. */
+  refresh() {
+    const name = this.selected;
+    if (name === 'Statement') return;
+    const panel = this.panels[NAMES.indexOf(name)];
+    const program = this.write(name);
+    panel.replaceChildren(...(program.message ? [element('p', { class: 'blank' }, program.message)] : parts(name, program)));
+  }
+
+  key(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = this.tabs[(NAMES.indexOf(this.selected) + step + NAMES.length) % NAMES.length];
+    this.select(next.textContent);
+    next.focus();
+    event.preventDefault();
+  }
+}
+
+function parts(name, { text, more, note, link }) {
+  return [
+    code(text, coloured(text), name),
+    more && element('h3', {}, 'Variables'),
+    more && code(more, colouredJson(more), 'Variables'),
+    (note || link) && element('p', { class: 'hint' }, note, note && ' ', link && element('a', { href: link }, 'Open in the GraphQL editor')),
+  ].filter(Boolean);
+}
+
+const TOKEN = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`]*`|\b\d+(?:\.\d+)?\b|[A-Za-z_$][\w$]*|[^]/g;
+const WORDS = new Set(['await', 'const', 'curl', 'false', 'if', 'new', 'null', 'query', 'throw', 'true', 'type', 'unknown', 'string', 'number', 'boolean']);
+
+/** A program in coloured pieces. A word is no keyword right before a colon. */
+function coloured(text) {
+  return [...text.matchAll(TOKEN)].map(({ 0: piece, index }) => {
+    const isKey = text[index + piece.length] === ':';
+    const kind = /^['"`]/.test(piece) && piece.length > 1 ? (isKey ? 'key' : 'string') : /^\d/.test(piece) ? 'number' : WORDS.has(piece) && !isKey ? 'keyword' : '';
+    return kind === '' ? piece : element('span', { class: kind }, piece);
+  });
+}
+
+function code(text, shown, name) {
+  return element('div', { class: 'code' }, element('pre', { tabindex: '0', 'aria-label': name }, shown), copyButton(() => text, name));
+}
