@@ -226,6 +226,6 @@ async fn every_described_path_answers() {
 async fn without_a_manifest_no_resource_is_shown() {
     let database = shop::database(Backend::Sqlite).await;
     let server = Setup::new("").serve(&database).await;
-    assert_eq!(server.get(PATH).await.good(), json!({"explain": false, "resources": []}));
+    assert_eq!(server.get(PATH).await.good(), json!({"explain": true, "withheld": 0, "resources": []}));
     assert_eq!(server.get("/docs").await.status(), 200);
 }

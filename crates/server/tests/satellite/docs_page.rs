@@ -20,7 +20,7 @@ async fn own_origin(path: &str, change: impl FnOnce(&mut Setup)) -> Pair {
 
 fn app() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("index.html"), "the app").unwrap();
+    std::fs::write(folder.path().join("index.html"), "index of the app").unwrap();
     folder
 }
 
@@ -38,7 +38,7 @@ async fn landing(pair: &Pair, path: &str, state: &str) -> &'static str {
         assert!(!text.contains("c-1") && text.contains("data-sign-in=\"satellite\""), "{text}");
         return "docs";
     }
-    if text.contains("the app") { "app" } else { "refusal" }
+    if text == "index of the app" { "app" } else { "refusal" }
 }
 
 async fn state_of(pair: &Pair, login: &str) -> String {
