@@ -193,6 +193,8 @@ async fn an_outage_fails_fast_and_calls_recover_by_themselves() {
         assert!(start.elapsed() < DEADLINE);
     };
     out().await;
+    let reason = shared.ping().await.expect_err("it does not run").to_string();
+    assert!(reason.contains("no connection to 127.0.0.1:"), "{reason}");
     for round in 0..2 {
         own.start();
         until("Redis answers", async || shared.ping().await.ok()).await;

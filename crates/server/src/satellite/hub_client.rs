@@ -40,8 +40,9 @@ pub(super) enum Lane {
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HubError {
-    #[error("cannot connect: {0}")]
-    Unreachable(String),
+    /// Holds the URL of the hub and the reason.
+    #[error("cannot connect to {0}: {1}")]
+    Unreachable(String, String),
     #[error("no answer in time")]
     Slow,
     #[error("the answer is too large or broke off")]
@@ -132,7 +133,7 @@ impl HubClient {
                 (Lane::Keys | Lane::Reads, Err(error)) if !error.is_connect() => wire.request(request).await,
                 (_, response) => response,
             };
-            let response = response.map_err(|error| HubError::Unreachable(reason(&error)))?;
+            let response = response.map_err(|error| HubError::Unreachable(self.0.base.clone(), reason(&error)))?;
             let status = response.status().as_u16();
             let body = Limited::new(response.into_body(), max_bytes).collect().await.map_err(|_| HubError::Body)?;
             Ok(HubResponse { status, body: body.to_bytes() })
@@ -159,7 +160,7 @@ impl HubClient {
         }
         let request = request.body(Full::default()).map_err(|_| HubError::Request)?;
         let answered = tokio::time::timeout(HUB_TIMEOUT, self.0.fresh.request(request)).await.map_err(|_| HubError::Slow);
-        answered.and_then(|answered| answered.map_err(|error| HubError::Unreachable(reason(&error))))
+        answered.and_then(|answered| answered.map_err(|error| HubError::Unreachable(self.0.base.clone(), reason(&error))))
     }
 
     fn request(&self, hub_request: HubRequest<'_>) -> Option<Request<Full<Bytes>>> {

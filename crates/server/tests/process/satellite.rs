@@ -157,6 +157,7 @@ fn a_satellite_that_waits_for_its_hub_stops_gracefully() {
         while !log.contains("could not fetch the keys") {
             assert_ne!(err.read_line(&mut log).expect("UTF-8"), 0, "{log}");
         }
+        assert!(log.contains(&format!("cannot connect to {hub}: ")), "{log}");
         let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
         assert!(sent.expect("kill runs").success());
         err.read_to_string(&mut log).expect("UTF-8");

@@ -153,7 +153,7 @@ impl Redis {
                 Ok((state.number, open))
             }
             Err(error) => {
-                let error = unavailable(&error);
+                let error = StateError::Unavailable(format!("no connection to {}: {error}", self.client.get_connection_info().addr()));
                 state.failed = Some((Instant::now(), error.clone()));
                 Err(error)
             }
