@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn the_major_is_the_number_at_the_front_of_a_version() {
-        let versions = [("9.6.24", 9), ("12.22", 12), ("13.23", 13), ("16.14 (Debian 16.14-1.pgdg12+1)", 16), ("18beta1", 18), ("20devel", 20)];
+        let versions =
+            [("9.6.24", 9), ("12.22", 12), ("13.23", 13), ("16.14 (Debian 16.14-1.pgdg12+1)", 16), ("18beta1", 18), ("20devel", 20)];
         for (version, expected) in versions {
             assert_eq!(major(version), Some(expected), "{version}");
         }

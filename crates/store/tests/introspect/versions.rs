@@ -43,7 +43,11 @@ async fn what_postgresql_18_added_reads_as_what_older_versions_have() {
         has(&text, r#"note = "text""#);
         has(&text, r#"room = { one = "app.room", on = { roomId = "id" } }"#);
         has_not(&text, r#"= "app.lease""#);
-        assert_eq!(text.contains("is left out: it joins periods that overlap, and a relation joins equal values"), version >= 180_000, "{text}");
+        assert_eq!(
+            text.contains("is left out: it joins periods that overlap, and a relation joins equal values"),
+            version >= 180_000,
+            "{text}"
+        );
     })
     .await;
 }
