@@ -50,9 +50,10 @@ async fn clients_do_not_notice_connections_that_the_database_terminated() {
         let warm = (0..8).map(|_| server.post(LIST, DEEP));
         futures_util::future::join_all(warm).await;
         let ended = database.change(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'peristyle'",
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'peristyle'",
         );
         assert!(ended.await > 0);
+        until("the sessions are gone", async || database.sessions("true").await == 0).await;
         let answers = futures_util::future::join_all((0..4).map(|_| server.post("/api/shop/items/find/1", ""))).await;
         assert!(answers.iter().all(|answer| answer.status() == 200), "{:?}", answers.iter().map(Response::text).collect::<Vec<_>>());
         assert_eq!(server.post(&format!("/api/shop/items/{operation}"), body).await.status(), 200, "{operation} {body}");

@@ -41,7 +41,10 @@ CREATE TABLE children (id int PRIMARY KEY, parent_id int NOT NULL REFERENCES par
 INSERT INTO parents SELECT n, n % 7 FROM generate_series(1, 5000) n;
 INSERT INTO children SELECT n, n % 5000 + 1, n % 3, NULL FROM generate_series(1, 20000) n;
 CREATE INDEX ON children (parent_id);
-CREATE VIEW prepared AS SELECT statement, generic_plans + custom_plans AS uses FROM pg_prepared_statements;
+CREATE EXTENSION pg_stat_statements;
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET pg_stat_statements.track = top', current_database()); END $$;
+CREATE VIEW prepared AS SELECT p.statement, s.calls AS uses FROM pg_prepared_statements p JOIN pg_stat_statements s ON s.query = p.statement
+WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database());
 ANALYZE;";
 
 const SQLITE: &str = "
