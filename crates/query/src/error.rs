@@ -106,6 +106,10 @@ impl Faults {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether no more faults are reported, so that a stage can stop.
     pub(crate) fn is_full(&self) -> bool {
         self.0.len() >= MAX_FAULTS

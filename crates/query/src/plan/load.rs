@@ -71,6 +71,8 @@ impl<'c> Planner<'c, '_> {
                 (Some(_), _) => (Code::DotPath, format!("`{name}` of `{}` is a field, and has no fields", resource.full_name)),
                 // If it cannot be loaded, that is reported already.
                 _ if loaded.iter().any(|relation| relation.name == *name) => continue,
+                // The parser has left out relations, and said so.
+                (None, Some(_)) if !self.statement.faults.is_empty() => continue,
                 (None, Some(_)) => (Code::UnknownRelation, format!("`fields` names the relation `{name}`; load it in `relations`")),
                 (None, None) => {
                     let hint = did_you_mean(name, &[Self::field_names(resource), self.relation_names(resource)].concat());

@@ -48,12 +48,13 @@ fn meant(name: &str) -> Option<&'static str> {
     near.min_by_key(|known| distance(&upper, known))
 }
 
-/// Whether one or, in a long name, two typing errors make the setting. A short name is close to too many others.
+/// Whether a few typing errors make the setting. A short name is close to too many others.
 fn is_near(name: &str, known: &str) -> bool {
     match known.len() {
         0..6 => false,
         6..10 => distance(name, known) <= 1,
-        _ => distance(name, known) <= 2,
+        10..14 => distance(name, known) <= 2,
+        _ => distance(name, known) <= 3,
     }
 }
 

@@ -76,19 +76,16 @@ async fn a_predicate_has_the_numbers_of_its_parameters_in_the_sql_of_its_level()
         for level in explained["levels"].as_array().unwrap() {
             let (sql, kinds) = (level["sql"].as_str().unwrap(), level["parameters"].as_array().unwrap());
             assert_eq!(numbers(sql, backend).len(), kinds.len(), "{sql}");
-            let mut used = Vec::new();
             for predicate in level["predicates"].as_array().unwrap() {
                 let text = predicate["sql"].as_str().unwrap();
                 let numbers = numbers(text, backend);
                 let named: Vec<&Value> = numbers.iter().map(|number| &kinds[number - 1]).collect();
                 assert_eq!(json!(named), predicate["parameters"], "{backend:?}: {text} in {sql}");
-                assert!(numbers.iter().all(|number| !used.contains(number)), "{backend:?}: {text} in {sql}");
                 // A condition of a joined table or of a relation filter stands in it, and elsewhere as itself.
                 if !text.contains("EXISTS") && !text.contains(" IN (SELECT") {
                     assert!(sql.contains(text), "{backend:?}: {text} in {sql}");
                 }
                 seen += numbers.len();
-                used.extend(numbers);
             }
         }
         assert!(seen >= 8, "{backend:?}: {explained:#}");

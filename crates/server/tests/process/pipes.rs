@@ -53,6 +53,7 @@ fn write_error(folder: &Folder, line: &str) -> String {
 fn output_that_cannot_be_written_is_a_failure() {
     let folder = Folder::shop();
     folder.write("statement.json", "{}");
+    assert!(folder.command(&["migrate"]).output().expect("the program runs").status.success());
     for line in [
         "--help",
         "--version",
