@@ -26,7 +26,7 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// Names that all resources share.
-const SHARED: &str = "Answer BigIntValue ComparisonOperators Constraint DateValue DecimalValue Direction ElementOperators EqualityOperators FloatValue \
+const SHARED: &str = "Answer BigIntValue ComparisonOperators Constraint DateValue DecimalValue Direction ElementOperators EqualityOperators FloatValue ForeignTextOperators \
     Group IntValue Json JsonScalar Limit Loaded Offset OperationName OrderEntry Page Problem ResourceName Resources Row Statement \
     TextPattern TextValue TimeValue TimestampValue UuidValue";
 

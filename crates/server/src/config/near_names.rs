@@ -96,7 +96,7 @@ mod tests {
         // contract B1.21
         for (found, meant) in [
             ("OAUTH_STRATGY", "OAUTH_STRATEGY"),
-            ("OAUTH_STRATEGIE", "OAUTH_STRATEGY"),
+            ("OAUTH_STRATEGI", "OAUTH_STRATEGY"),
             ("OATUH_STRATGEY", "OAUTH_STRATEGY"),
             ("AUTH_STRATEGY", "OAUTH_STRATEGY"),
             ("oauth_strategy", "OAUTH_STRATEGY"),

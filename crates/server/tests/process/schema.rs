@@ -96,6 +96,7 @@ fn check_and_explain_know_the_hub_s_records() {
     let folder = Folder::new();
     let hub = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db")];
     let run = |line: &str| folder.run(&line.split(' ').collect::<Vec<_>>(), &hub).good();
+    folder.write("hub.db", "");
     let text = run("check");
     assert!(text.contains("peristyle migrate") && text.contains("9 resource(s): 0 error(s), 1 warning(s)"), "{text}");
     run("migrate");

@@ -128,7 +128,7 @@ async fn listed_origins_are_allowed_with_credentials_and_no_others() {
     let server = setup.serve(&database).await;
     for origin in ["https://app.example", "http://localhost:5173"] {
         // The paths of a hub's pages are ordinary paths elsewhere.
-        for path in ["/", "/logout", "/sign-in"] {
+        for path in ["/account", "/logout", "/sign-in"] {
             let answer = server.send(&get(path).header("origin", origin)).await;
             assert_eq!((answer.status(), answer.header("access-control-allow-origin")), (404, Some(origin)), "{path}");
         }
