@@ -23,6 +23,8 @@ pub struct Catalog {
     pub(crate) resources: Vec<Resource>,
     by_name: HashMap<String, ResourceId>,
     by_path: HashMap<String, HashMap<String, ResourceId>>,
+    /// The most rows of a list or a page; no limit without one.
+    max_rows: Option<u64>,
 }
 
 /// The name of a table or column, quoted. It comes from the manifest, never from a request.
@@ -315,6 +317,16 @@ impl Catalog {
     /// The resource at `/api/{context}/{plural}`, both in kebab-case.
     pub fn by_path(&self, context: &str, plural: &str) -> Option<ResourceId> {
         self.by_path.get(context)?.get(plural).copied()
+    }
+
+    /// The most rows of a list or a page; no limit without one.
+    pub fn max_rows(&self) -> Option<u64> {
+        self.max_rows
+    }
+
+    /// Limits the rows of every list and page. Called at boot.
+    pub fn set_max_rows(&mut self, max_rows: Option<u64>) {
+        self.max_rows = max_rows;
     }
 
     /// Notes that the database guarantees the key of a resource. Called at boot.

@@ -46,6 +46,10 @@ pub enum Operation {
 pub struct Plan<'c> {
     pub operation: Operation,
     pub body: PlanBody<'c>,
+    /// The most rows that this server answers, where the statement names no limit of its own.
+    pub row_cap: Option<u64>,
+    /// The most related rows of the answer, in all relations together.
+    pub max_related_rows: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -121,6 +125,8 @@ impl Rights {
 /// Plans a merged statement. `id` selects one row by its key.
 pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Operation, id: Option<&[&str]>) -> Result<Plan<'c>, Error> {
     let resource = access.resource();
+    let max_rows = access.catalog.max_rows().filter(|_| operation != Operation::Find);
+    let refused = statement.limit.zip(max_rows).filter(|(limit, max)| limit > max).map(|found| (found, statement.limit_layer));
     let statement = match resource.constraint.as_ref().filter(|constraint| access.viewer.is_bound_by(constraint)) {
         Some(constraint) => merge::with_policy(statement, &constraint.statement),
         None => statement,
@@ -133,9 +139,14 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
     if let Some(parts) = id {
         filters.extend(planner.by_key(&table, parts));
     }
+    if let Some(((limit, max), layer)) = refused {
+        let message = format!("`limit` must be at most {max} on this server (QUERY_MAX_ROWS); found {limit}");
+        planner.faults.add(Code::Limit, || format!("/{}/limit", layer.as_str()), message);
+    }
+    let row_cap = max_rows.filter(|max| statement.limit.is_none_or(|limit| limit > *max));
     let limit = match operation {
         Operation::Find => Some(statement.limit.map_or(1, |limit| limit.min(1))),
-        Operation::Paginate | Operation::List => statement.limit,
+        Operation::Paginate | Operation::List => row_cap.or(statement.limit),
     };
     let bounds = Bounds { limit, offset: statement.offset };
     let body = match &statement.aggregation {
@@ -147,7 +158,7 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
         planner.faults.add(Code::FilterNodes, || "/query".into(), message);
     }
     planner.faults.finish()?;
-    Ok(Plan { operation, body })
+    Ok(Plan { operation, body, row_cap, max_related_rows: access.catalog.max_rows() })
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -55,8 +55,26 @@ pub struct Param {
     pub arity: Arity,
     /// The value, or the keys of the parents' rows, which are known when those were read.
     pub source: Source,
-    /// The predicate that it belongs to, for explain: its place in memory while the plan lives, or 0.
-    predicate: usize,
+    predicate: PredicateId,
+}
+
+/// The predicate that a parameter belongs to, for explain: its place in memory while the plan lives. Zero is none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PredicateId(usize);
+
+impl PredicateId {
+    const NONE: PredicateId = PredicateId(0);
+
+    fn of(predicate: &Predicate<'_>) -> Self {
+        PredicateId(std::ptr::from_ref(predicate).addr())
+    }
+}
+
+impl std::fmt::Debug for PredicateId {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The place differs from run to run.
+        out.write_str("PredicateId")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +121,10 @@ pub struct Query {
     pub total: Total,
     pub limit: Option<u64>,
     pub offset: u64,
+    /// The limit that the server set, if the statement names none.
+    pub row_cap: Option<u64>,
+    /// The most related rows of the answer, in all relations together.
+    pub max_related_rows: Option<u64>,
 }
 
 impl Query {
@@ -232,7 +254,15 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
             (group::groups(grouped, dialect), total, grouped.scope.bounds)
         }
     };
-    Query { operation: plan.operation, root, total, limit: bounds.limit, offset: bounds.offset.unwrap_or(0) }
+    Query {
+        operation: plan.operation,
+        root,
+        total,
+        limit: bounds.limit,
+        offset: bounds.offset.unwrap_or(0),
+        row_cap: plan.row_cap,
+        max_related_rows: plan.max_related_rows,
+    }
 }
 
 /// One predicate by itself, for explain. Its parameters have the numbers that they have in the whole statement.
@@ -259,15 +289,21 @@ struct Writer {
     dialect: Dialect,
     text: String,
     params: Vec<Param>,
-    /// The predicate that is being written, as in [`Param`].
-    predicate: usize,
+    /// The predicate that is being written.
+    predicate: PredicateId,
     /// The numbers of the parameters, if they are not counted from one.
     numbers: Vec<usize>,
 }
 
 impl Writer {
     fn new(dialect: Dialect) -> Self {
-        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), predicate: 0, numbers: Vec::new() }
+        Writer {
+            dialect,
+            text: String::with_capacity(512),
+            params: Vec::with_capacity(8),
+            predicate: PredicateId::NONE,
+            numbers: Vec::new(),
+        }
     }
 
     fn finish(self) -> Sql {

@@ -13,6 +13,8 @@ pub struct Statement {
     pub(crate) order: Vec<Order>,
     pub(crate) aggregation: Option<Aggregation>,
     pub(crate) limit: Option<u64>,
+    /// The layer that the limit is in, for a fault.
+    pub(crate) limit_layer: Layer,
     pub(crate) offset: Option<u64>,
     /// What rows show; all fields if none.
     pub(crate) fields: Option<FieldSelection>,
@@ -214,6 +216,7 @@ impl Statement {
             order: Vec::new(),
             aggregation: None,
             limit: None,
+            limit_layer: layer,
             offset: None,
             fields: None,
             places: vec![Places::new(layer)],

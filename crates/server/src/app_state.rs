@@ -8,6 +8,7 @@ use crate::app_files::AppFiles;
 use crate::authenticator::Authenticator;
 use crate::graphql::{Engine, GraphqlService};
 use crate::query_service::QueryService;
+use crate::traces::Tracer;
 
 #[derive(Clone, Debug)]
 pub struct AppState {
@@ -15,6 +16,7 @@ pub struct AppState {
     pub authenticator: Authenticator,
     pub graphql: Arc<Engine>,
     pub app_files: Option<AppFiles>,
+    pub tracer: Option<Tracer>,
 }
 
 impl FromRef<AppState> for QueryService {

@@ -11,6 +11,7 @@ use query::sql::Dialect;
 use store::check::Report;
 use store::hub_records::{Records, TablesState, accounts, clients, rights};
 use store::{Database, DatabaseSettings};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::app_files::AppFiles;
 use crate::app_state::AppState;
@@ -25,6 +26,8 @@ use crate::key_files;
 use crate::query_service::QueryService;
 use crate::query_service::reader::DatabaseReader;
 use crate::satellite::Satellite;
+use crate::slow_statements::SlowStatements;
+use crate::traces::Tracer;
 
 /// How long a command that only reads waits for a SQLite file that another process has locked.
 const READER_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -36,21 +39,15 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let app_files = app_files(config)?;
     let role = role(config)?;
     let declared = manifest(&config.manifest).map_err(|error| error.in_file(config))?;
-    let name = config.manifest.path().display().to_string();
     let mut catalog = resolve(config, &declared).map_err(|error| error.in_file(config))?;
     let primary = open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
     let replica = match config.database_read_url.as_deref() {
         Some(url) => Some(open("DATABASE_READ_URL", url, &config.database, &catalog).await?),
         None => None,
     };
-    if let Some(warning) = open_resources(config, &catalog, MAX_LOGGED_RESOURCES) {
-        tracing::warn!("{warning}");
-    }
-    if !declared.resources.is_empty() {
-        let report = bind(&mut catalog, &primary).await?;
-        refuse_errors(&report, &name)?;
-    }
+    check_declared(config, &declared, &mut catalog, &primary).await?;
     let budgets = Budgets::new(&config.budget, config.database.pool);
+    let tracer = config.traces.as_ref().map(Tracer::start).transpose()?;
     let authenticator = match role {
         Role::None if config.listen.ip().is_loopback() => Authenticator::none_on_loopback(),
         Role::None => Authenticator::none(),
@@ -58,8 +55,49 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
         Role::Satellite(settings) => Authenticator::Satellite(Satellite::open(config, *settings, budgets.clone()).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    let queries = QueryService { catalog: Arc::new(catalog), reader: DatabaseReader::new(primary, replica, &budgets), budgets };
-    Ok(AppState { queries, authenticator, graphql, app_files })
+    let slow_statements = config.slow_statement.map(SlowStatements::from);
+    let reader = DatabaseReader::new(primary, replica, &budgets).logging(slow_statements);
+    let queries = QueryService { catalog: Arc::new(catalog), reader, budgets };
+    Ok(AppState { queries, authenticator, graphql, app_files, tracer })
+}
+
+/// Reads the manifest again and checks it as [`boot`] does. The new state shares everything but the manifest with the old one.
+pub async fn reload(config: &Config, current: &AppState) -> Result<AppState, BootError> {
+    // A file that was there must not be missing now, or a half-done deployment would remove every resource.
+    let had_resources = current.queries.catalog.resources().iter().any(|resource| !resource.is_own());
+    let path = if had_resources { ManifestPath::Named(config.manifest.path().clone()) } else { config.manifest.clone() };
+    let declared = manifest(&path).map_err(|error| error.in_file(config))?;
+    let mut catalog = beside_requests(|| resolve(config, &declared)).map_err(|error| error.in_file(config))?;
+    check_declared(config, &declared, &mut catalog, &current.queries.reader.primary).await?;
+    let graphql = Arc::new(beside_requests(|| Engine::new(&catalog, config.graphql_introspection))?);
+    if let Some(hub) = current.authenticator.as_hub() {
+        declare_permissions(hub.records(), &catalog).await?;
+    }
+    let queries = QueryService { catalog: Arc::new(catalog), ..current.queries.clone() };
+    Ok(AppState { queries, graphql, ..current.clone() })
+}
+
+/// Runs work that takes long while other requests go on: moves the other tasks of this thread to another one, if there is one.
+pub(crate) fn beside_requests<T>(work: impl FnOnce() -> T) -> T {
+    if Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread { tokio::task::block_in_place(work) } else { work() }
+}
+
+/// Refuses a manifest that does not fit the database, and warns of resources that everyone can read.
+async fn check_declared(config: &Config, declared: &Manifest, catalog: &mut Catalog, database: &Database) -> Result<(), BootError> {
+    if let Some(warning) = open_resources(config, catalog, MAX_LOGGED_RESOURCES) {
+        tracing::warn!("{warning}");
+    }
+    if declared.resources.is_empty() {
+        return Ok(());
+    }
+    let report = bind(catalog, database).await?;
+    refuse_errors(&report, &config.manifest.path().display().to_string())
+}
+
+/// Makes the permissions of the manifest known to the hub, so that roles can hold them.
+async fn declare_permissions(records: &Records, catalog: &Catalog) -> Result<(), BootError> {
+    let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
+    rights::declare(records, permissions, clock::now()).await.map_err(unusable)
 }
 
 /// A warning that names the resources that everyone can read, although the manifest does not say so. Under `none` everyone can read anyway.
@@ -130,8 +168,7 @@ async fn start_hub(
     for step in records.migrate().await.map_err(unusable)? {
         tracing::info!(step, "migrated the tables of the hub");
     }
-    let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
-    rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
+    declare_permissions(&records, catalog).await?;
     if accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
@@ -194,7 +231,8 @@ fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, CatalogError
         Strategy::LocalProvider => hub::manifest(dialect).map_err(|error| BootError(error.to_string()))?,
         Strategy::None | Strategy::PlatformHub => Manifest::default(),
     };
-    let catalog = Catalog::resolve_beside(&own, declared)?;
+    let mut catalog = Catalog::resolve_beside(&own, declared)?;
+    catalog.set_max_rows(config.max_rows);
     graphql::sdl(&catalog)?;
     Ok(catalog)
 }

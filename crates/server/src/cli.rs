@@ -3,6 +3,7 @@
 mod account;
 mod admin_context;
 mod app;
+mod backup;
 mod check;
 mod client;
 mod completions;
@@ -13,6 +14,7 @@ mod introspect;
 mod keys;
 mod man;
 mod output;
+mod reload;
 mod role;
 mod schema;
 mod serve;
@@ -82,6 +84,20 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Make the running server read its manifest again, and report whether it took it
+    #[command(
+        after_help = "The server is the one whose PID_FILE this is. It keeps its manifest if the new one has errors.\n\nExample:\n  PID_FILE=/run/peristyle/peristyle.pid peristyle reload"
+    )]
+    Reload {
+        /// Print one JSON object for programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy the SQLite file while a server writes to it
+    #[command(
+        after_help = "The copy is one consistent state, and only its owner can read it. Back up PostgreSQL with pg_dump.\n\nExample:\n  DATABASE_URL=sqlite://shop.db peristyle backup shop-2026-01-15.db"
+    )]
+    Backup(backup::BackupArguments),
     /// Compare the manifest with the live database and print what to fix
     #[command(after_help = "Example:\n  DATABASE_URL=postgres://localhost/shop peristyle check")]
     Check {
@@ -199,6 +215,8 @@ async fn run_configured(config: &Config, command: Command) -> Result<ExitCode, C
         Command::Serve { until_stdin_closes, json } => {
             return serve::run(config, StopOn::of(until_stdin_closes), OutputFormat::of(json)).await;
         }
+        Command::Reload { json } => reload::run(config, OutputFormat::of(json)).await?,
+        Command::Backup(arguments) => backup::run(config, arguments).await?,
         Command::Check { json } => return check::run(config, OutputFormat::of(json)).await,
         Command::Introspect(arguments) => introspect::run(config, arguments).await?,
         Command::Explain(arguments) => explain::run(config, arguments).await?,

@@ -4,7 +4,9 @@ mod allowed_hosts;
 mod memory_limit;
 mod near_names;
 pub mod satellite;
+mod secret_files;
 mod setting;
+mod traces;
 mod urls;
 
 use std::collections::HashMap;
@@ -24,6 +26,7 @@ use crate::budget::{BudgetSettings, Budgets};
 pub use allowed_hosts::AllowedHosts;
 pub use satellite::{Binding, SatelliteSettings, Secret};
 use setting::{Environment, Setting, invalid};
+pub use traces::{ParentDecision, Sampler, TraceSettings};
 use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +72,13 @@ pub struct Config {
     pub allowed_hosts: AllowedHosts,
     pub budget: BudgetSettings,
     pub metrics_listen: Option<SocketAddr>,
+    /// The most rows of an answer, and the most related rows in it; no limit without one.
+    pub max_rows: Option<u64>,
+    /// How long a statement runs before the log reports it; never without one.
+    pub slow_statement: Option<Duration>,
+    pub traces: Option<TraceSettings>,
+    /// Where `serve` writes its process id, for `peristyle reload`.
+    pub pid_file: Option<PathBuf>,
     pub graphql_introspection: Introspection,
     pub log: String,
     pub log_format: LogFormat,
@@ -143,10 +153,11 @@ impl Config {
     }
 
     fn from_values(values: &HashMap<&'static str, String>) -> Result<Self, ConfigError> {
+        let values = &secret_files::read(values)?;
         let env = Environment(values);
         let setting = |name| env.setting(name);
         let listen: SocketAddr = setting("LISTEN").parse("127.0.0.1:4000", "a socket address such as 127.0.0.1:4000")?;
-        let database_url = database_url(&setting("DATABASE_URL"), "sqlite://peristyle.db")?;
+        let database_url = database_url(&env.secret("DATABASE_URL"), "sqlite://peristyle.db")?;
         let app_url = setting("APP_URL").optional(|url| origin("APP_URL", url))?.unwrap_or_else(|| format!("http://{listen}"));
         let connections = |name| setting(name).optional(|_| setting(name).number(0, 1..=1_000_000));
         let budget = BudgetSettings {
@@ -162,10 +173,10 @@ impl Config {
                 family_seconds: setting("REFRESH_FAMILY_MAX_AGE").seconds(FAMILY_SECONDS, FAMILY_MAX_AGE)?,
                 grace_seconds: setting("REFRESH_GRACE").seconds(GRACE_SECONDS, 1..=MAX_GRACE_SECONDS)?,
             },
-            redis_url: redis_url(&setting("REDIS_URL"))?,
+            redis_url: redis_url(&env.secret("REDIS_URL"))?,
             private_key_path: setting("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
             key_mode: setting("OAUTH_KEY_MODE").choice(&[("warn", KeyMode::Warn), ("strict", KeyMode::Strict)])?,
-            database_read_url: read_url(&setting("DATABASE_READ_URL"), &database_url)?,
+            database_read_url: read_url(&env.secret("DATABASE_READ_URL"), &database_url)?,
             database_url,
             database: database_settings(env, &budget)?,
             budget,
@@ -181,6 +192,12 @@ impl Config {
             trusted_proxies: setting("TRUSTED_PROXIES").list().map(trusted_network).collect::<Result<_, _>>()?,
             metrics_listen: setting("METRICS_LISTEN")
                 .optional(|_| setting("METRICS_LISTEN").parse("", "a socket address such as 127.0.0.1:9100"))?,
+            max_rows: setting("QUERY_MAX_ROWS")
+                .optional(|_| setting("QUERY_MAX_ROWS").number(0, 1..=1_000_000_000))?
+                .map(|rows| rows as u64),
+            slow_statement: slow_statement(&setting("LOG_SLOW_STATEMENTS"))?,
+            traces: traces::read(env)?,
+            pid_file: setting("PID_FILE").value.map(PathBuf::from),
             graphql_introspection: setting("GRAPHQL_INTROSPECTION").choice(&[("on", Introspection::On), ("off", Introspection::Off)])?,
             log: log_filter(setting("LOG").value.unwrap_or("info"))?,
             log_format: setting("LOG_FORMAT").choice(&[("text", LogFormat::Text), ("json", LogFormat::Json)])?,
@@ -214,7 +231,16 @@ const VARIABLES: &str = "\
     REFRESH_FAMILY_MAX_AGE REFRESH_GRACE REDIS_URL DATABASE_URL DATABASE_READ_URL DATABASE_POOL DATABASE_TIMEOUT \
     DATABASE_PREPARE DATABASE_MMAP PERISTYLE_MANIFEST LISTEN APP_URL APP_FILES APP_CORS_ORIGIN TRUSTED_PROXIES \
     ALLOWED_HOSTS MEMORY_BUDGET MAX_CONNECTIONS MAX_CONNECTIONS_PER_ADDRESS STREAM_TIMEOUT QUERY_MAX_COST \
-    METRICS_LISTEN GRAPHQL_INTROSPECTION LOG LOG_FORMAT";
+    METRICS_LISTEN GRAPHQL_INTROSPECTION LOG LOG_FORMAT DATABASE_URL_FILE DATABASE_READ_URL_FILE REDIS_URL_FILE \
+    QUERY_MAX_ROWS LOG_SLOW_STATEMENTS PID_FILE OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT \
+    OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_HEADERS_FILE OTEL_SERVICE_NAME \
+    OTEL_TRACES_SAMPLER OTEL_TRACES_SAMPLER_ARG";
+
+/// LOG_SLOW_STATEMENTS in milliseconds; 0 is off.
+fn slow_statement(setting: &Setting<'_>) -> Result<Option<Duration>, ConfigError> {
+    let milliseconds = setting.number(0, 0..=86_400_000)?;
+    Ok((milliseconds > 0).then(|| Duration::from_millis(milliseconds as u64)))
+}
 
 fn log_filter(text: &str) -> Result<String, ConfigError> {
     // A word that is no level would count as the name of a module, and silence everything else.
@@ -304,6 +330,17 @@ mod tests {
             ("OAUTH_REDIRECT_URI", "https://a.example/#x", "a fragment; accepted is the URL of"),
             ("APP_URL", "https://a:0", "an origin such as"),
             ("APP_CORS_ORIGIN", "https://a.example,https://a\tb", "an origin such as"),
+            ("QUERY_MAX_ROWS", "0", "1 to 1000000000"),
+            ("LOG_SLOW_STATEMENTS", "1s", "a whole number from 0"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "http://localhost:4318"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://u:sesame@h", "http://localhost:4318"),
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://h", "http://localhost:4318"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=a,sesame", "item 2 is no header; accepted is a comma list"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=sesame%0a", "item 1 is no header; accepted is a comma list"),
+            ("OTEL_TRACES_SAMPLER", "sometimes", "parentbased_traceidratio"),
+            ("OTEL_TRACES_SAMPLER_ARG", "1.5", "a number from 0 to 1"),
+            ("OTEL_TRACES_SAMPLER_ARG", "NaN", "a number from 0 to 1"),
+            ("DATABASE_URL_FILE", "no/such/file", "accepted is a file with one line"),
         ] {
             let message = config(&[(variable, value)]).expect_err(variable).to_string();
             assert!(message.starts_with(variable) && message.contains(accepted), "{message}");
@@ -339,6 +376,12 @@ mod tests {
             let message = config(&[("DATABASE_URL", "postgres://h/d"), ("DATABASE_READ_URL", url)]).expect_err(url).to_string();
             assert!(message.ends_with("accepted is postgres://…, the DSN of a PostgreSQL read replica"), "{message}");
         }
+    }
+
+    #[test]
+    fn slow_statements_are_logged_from_a_number_of_milliseconds() {
+        let slow = |text| config(&[("LOG_SLOW_STATEMENTS", text)]).expect(text).slow_statement;
+        assert_eq!((slow(""), slow("0"), slow("250")), (None, None, Some(Duration::from_millis(250))));
     }
 
     #[test]

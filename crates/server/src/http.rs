@@ -4,6 +4,7 @@ pub(crate) mod accept;
 pub(crate) mod admission;
 pub(crate) mod bearer_token;
 pub(crate) mod body;
+pub(crate) mod client;
 pub mod client_address;
 pub(crate) mod drain_body;
 pub(crate) mod etag;

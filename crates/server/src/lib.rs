@@ -30,9 +30,12 @@ mod pages;
 pub mod problem;
 pub mod query_service;
 pub mod random;
+pub mod reload;
 mod response;
 pub mod rest;
 pub mod router;
 pub mod satellite;
+pub mod slow_statements;
+pub mod traces;
 
 pub use app_state::AppState;

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use axum::Router;
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{Extensions, HeaderMap};
 use axum::routing::get;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, text};
@@ -21,6 +21,7 @@ use query::catalog::{Catalog, ResourceId};
 
 use crate::budget::{Budgets, Figures};
 use crate::http::accept;
+use crate::mutex::lock;
 
 /// The upper bounds of the duration buckets, in seconds.
 const BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0];
@@ -37,10 +38,17 @@ pub struct Metrics {
     requests: [Counter; 5],
     durations: Histogram,
     in_flight: Gauge,
-    /// By [`ResourceId`]. Only declared resources are in it, so that no client can add a label.
-    resources: OnceLock<Vec<ResourceMetrics>>,
+    resource_requests: Family<ResourceLabels, Counter>,
+    resource_durations: Family<ResourceLabels, Histogram, fn() -> Histogram>,
+    /// The resources with metrics: those of the manifest that is served now.
+    declared: Mutex<Vec<String>>,
+    reloads: Labelled<Counter>,
     registry: RwLock<Registry>,
 }
+
+/// The metrics of each resource of a manifest, by [`ResourceId`]. Only declared resources are in it, so that no client can add a label.
+#[derive(Clone, Debug)]
+pub(crate) struct ResourceTable(Arc<[ResourceMetrics]>);
 
 #[derive(Debug)]
 struct ResourceMetrics {
@@ -61,7 +69,20 @@ impl Default for Metrics {
         registry.register("peristyle_request_duration_seconds", "Time until the response begins", durations.clone());
         registry.register("peristyle_requests_in_flight", "Requests being answered", in_flight.clone());
         let requests = STATUS_CLASSES.map(|class| requests.get_or_create_owned(&[("status", class)]));
-        Metrics { requests, durations, in_flight, resources: OnceLock::new(), registry: RwLock::new(registry) }
+        let resource_requests = Family::default();
+        let histogram: fn() -> Histogram = || Histogram::new(BUCKETS);
+        let resource_durations = Family::new_with_constructor(histogram);
+        let help = "Requests that named a resource, by class of status";
+        registry.register("peristyle_resource_requests", help, Family::clone(&resource_requests));
+        let help = "Time until the response begins to a request that named a resource";
+        registry.register("peristyle_resource_request_duration_seconds", help, Family::clone(&resource_durations));
+        let reloads = Labelled::<Counter>::default();
+        for outcome in ["taken", "refused"] {
+            drop(reloads.get_or_create(&[("outcome", outcome)]));
+        }
+        registry.register("peristyle_reloads", "Reloads of the manifest, by outcome", reloads.clone());
+        let (declared, registry) = (Mutex::default(), RwLock::new(registry));
+        Metrics { requests, durations, in_flight, resource_requests, resource_durations, declared, reloads, registry }
     }
 }
 
@@ -71,25 +92,31 @@ impl Metrics {
         Timing { metrics: self.clone(), started: Instant::now() }
     }
 
-    /// Adds the requests and durations of each declared resource, and the metrics of other modules. A second call does nothing.
-    pub(crate) fn register(&self, catalog: &Catalog, add_others: impl FnOnce(&mut Registry)) {
-        let requests = Family::<ResourceLabels, Counter>::default();
-        let durations = Family::<ResourceLabels, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
-        let metrics = catalog.resources().iter().map(|resource| {
-            let label = || ("resource", resource.full_name.clone());
-            ResourceMetrics {
-                requests: STATUS_CLASSES.map(|class| requests.get_or_create_owned(&vec![label(), ("status", class.to_owned())])),
-                durations: durations.get_or_create_owned(&vec![label()]),
+    /// Adds the metrics of other modules.
+    pub(crate) fn register(&self, add_others: impl FnOnce(&mut Registry)) {
+        add_others(&mut self.registry.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The metrics of a manifest's resources. A resource of the manifest before keeps its figures; one that is gone loses them.
+    pub(crate) fn resources(&self, catalog: &Catalog) -> ResourceTable {
+        let mut declared = lock(&self.declared);
+        for gone in declared.iter().filter(|name| catalog.by_name(name).is_none()) {
+            self.resource_durations.remove(&resource_labels(gone, None));
+            for class in STATUS_CLASSES {
+                self.resource_requests.remove(&resource_labels(gone, Some(class)));
             }
-        });
-        if self.resources.set(metrics.collect()).is_err() {
-            return;
         }
-        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
-        registry.register("peristyle_resource_requests", "Requests that named a resource, by class of status", requests);
-        let help = "Time until the response begins to a request that named a resource";
-        registry.register("peristyle_resource_request_duration_seconds", help, durations);
-        add_others(&mut registry);
+        *declared = catalog.resources().iter().map(|resource| resource.full_name.clone()).collect();
+        let metrics = declared.iter().map(|name| ResourceMetrics {
+            requests: STATUS_CLASSES.map(|class| self.resource_requests.get_or_create_owned(&resource_labels(name, Some(class)))),
+            durations: self.resource_durations.get_or_create_owned(&resource_labels(name, None)),
+        });
+        ResourceTable(metrics.collect())
+    }
+
+    /// Counts a reload of the manifest.
+    pub(crate) fn reloaded(&self, outcome: &'static str) {
+        self.reloads.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     /// The metrics in Prometheus' text format: as OpenMetrics, but comments have the whole names of counters, and there is no end mark.
@@ -126,6 +153,11 @@ impl Metrics {
     }
 }
 
+fn resource_labels(resource: &str, status: Option<&str>) -> ResourceLabels {
+    let status = status.map(|status| ("status", status.to_owned()));
+    std::iter::once(("resource", resource.to_owned())).chain(status).collect()
+}
+
 /// A request in flight. If the client hangs up, it is dropped without an end, and not counted as answered.
 #[derive(Debug)]
 pub struct Timing {
@@ -135,14 +167,15 @@ pub struct Timing {
 
 impl Timing {
     /// Counts the response that begins now. Returns the duration in microseconds.
-    pub(crate) fn end(self, status: u16, named: Option<&NamedResources>) -> u64 {
+    pub(crate) fn end(self, status: u16, extensions: &Extensions) -> u64 {
         let duration = self.started.elapsed();
         let class = usize::from(status / 100).clamp(1, 5) - 1;
-        let Metrics { requests, durations, resources, .. } = &*self.metrics;
+        let Metrics { requests, durations, .. } = &*self.metrics;
         requests[class].inc();
         durations.observe(duration.as_secs_f64());
+        let (named, table) = (extensions.get::<NamedResources>(), extensions.get::<ResourceTable>());
         for id in named.map_or(&[][..], |named| &named.0) {
-            if let Some(resource) = resources.get().and_then(|resources| resources.get(*id)) {
+            if let Some(resource) = table.and_then(|table| table.0.get(*id)) {
                 resource.requests[class].inc();
                 resource.durations.observe(duration.as_secs_f64());
             }
@@ -192,7 +225,7 @@ mod tests {
         // contract E5.5
         let metrics = Arc::new(Metrics::default());
         for status in [200, 204, 404, 503] {
-            metrics.begin().end(status, None);
+            metrics.begin().end(status, &Extensions::new());
         }
         drop(metrics.begin());
         let _in_flight = metrics.begin();
@@ -233,15 +266,25 @@ mod tests {
         let manifest = query::manifest::Manifest::read(manifest).expect("a manifest");
         let metrics = Arc::new(Metrics::default());
         let catalog = Catalog::resolve(&manifest).expect("a catalog");
-        (0..2).for_each(|_| metrics.register(&catalog, |_| {}));
-        metrics.begin().end(200, Some(&NamedResources(vec![0, 7])));
+        let answered = |table: ResourceTable| {
+            let mut extensions = Extensions::new();
+            extensions.insert(NamedResources(vec![0, 7]));
+            extensions.insert(table);
+            metrics.begin().end(200, &extensions);
+        };
+        answered(metrics.resources(&catalog));
+        answered(metrics.resources(&catalog));
         let text = metrics.text();
         for line in [
-            "peristyle_resource_requests_total{resource=\"shop.order\",status=\"2xx\"} 1",
-            "peristyle_resource_request_duration_seconds_count{resource=\"shop.order\"} 1",
+            "peristyle_resource_requests_total{resource=\"shop.order\",status=\"2xx\"} 2",
+            "peristyle_resource_request_duration_seconds_count{resource=\"shop.order\"} 2",
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
         assert_eq!(text.matches("peristyle_resource_request_duration_seconds_count").count(), 1, "{text}");
+        let before = metrics.resources(&catalog);
+        metrics.resources(&Catalog::default());
+        answered(before);
+        assert!(!metrics.text().contains("shop.order"), "a resource that is gone is not counted");
     }
 }

@@ -139,6 +139,7 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
         Problem::Store(unavailable),
         Problem::Store(store::Error::Overloaded),
         Problem::Store(store::Error::TooExpensive { cost: 0.0, max: 0.0 }),
+        Problem::Store(store::Error::TooManyRows { max: 0 }),
         Problem::Store(store::Error::NotReady(String::new())),
         Problem::Store(store::Error::Timeout),
     ];
@@ -219,6 +220,9 @@ impl Problem {
             }
             Problem::Store(store::Error::TooExpensive { .. }) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "TOO_EXPENSIVE", "Statement too expensive")
+            }
+            Problem::Store(store::Error::TooManyRows { .. }) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "TOO_MANY_ROWS", "Too many related rows")
             }
             Problem::Store(store::Error::NotReady(_)) => (StatusCode::SERVICE_UNAVAILABLE, "RESOURCE_NOT_READY", "Resource not ready"),
             Problem::Store(store::Error::Timeout) => (StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "Statement timed out"),
@@ -306,6 +310,10 @@ fn store_detail(error: &store::Error) -> &'static str {
         store::Error::TooExpensive { .. } => {
             "the database expects this statement to cost more than is allowed here (QUERY_MAX_COST); filter and order by fields that have \
              an index, ask for fewer rows with `limit`, or use `list` where no total is needed"
+        }
+        store::Error::TooManyRows { .. } => {
+            "the answer has more related rows than are allowed here (QUERY_MAX_ROWS); give its relations a `limit`, or ask for fewer rows \
+             with `limit`"
         }
         store::Error::NotReady(_) => {
             "the table or view behind this resource is not ready, such as a materialized view that was never refreshed; it must be fixed in the database"

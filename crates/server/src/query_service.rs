@@ -4,6 +4,7 @@ pub mod explain;
 pub(crate) mod operation;
 pub mod reader;
 mod row_key;
+mod statement_log;
 
 use std::sync::Arc;
 

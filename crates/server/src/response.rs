@@ -2,8 +2,10 @@
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, InvalidHeaderValue, LOCATION, PRAGMA, REFERRER_POLICY};
-use axum::http::{HeaderValue, Response, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 
+/// How many rows the server answers at most, on an answer to a statement that names no limit.
+pub(crate) const ROW_LIMIT: HeaderName = HeaderName::from_static("x-row-limit");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 pub(crate) fn json(text: impl Into<Body>) -> Response<Body> {

@@ -27,7 +27,8 @@ use crate::problem::{NO_SUCH_PATH, Problem};
 use crate::query_service::operation::ReadOperation;
 use crate::query_service::reader::Reading;
 use crate::query_service::{QueryService, explain, key_parts};
-use crate::response::{created, json_no_store};
+use crate::response::{ROW_LIMIT, created, json_no_store};
+use crate::traces;
 
 pub(crate) fn routes<S>() -> Router<S>
 where
@@ -98,6 +99,7 @@ async fn answer(
             Requested::Change(admin_operations::find(queries.catalog.resource(resource), path.operation, target).ok_or(NO_SUCH_PATH)?)
         }
     };
+    traces::note(&queries.catalog.resource(resource).full_name, path.operation);
     if request.method() != Method::POST {
         return Err(Problem::MethodNotAllowed("POST"));
     }
@@ -159,8 +161,13 @@ async fn rows(
     };
     let query = queries.validate(caller.key(), bytes.len(), render).await??;
     drop(bytes);
-    let reading = queries.reader.run(caller.key(), query, format).await?;
-    response(reading, format, queries.budgets.answers.reserve(caller.key()))
+    let row_cap = query.row_cap;
+    let reading = queries.reader.run(caller.key(), &entrance.resource().full_name, query, format).await?;
+    let mut response = response(reading, format, queries.budgets.answers.reserve(caller.key()))?;
+    if let Some(max) = row_cap {
+        response.headers_mut().insert(ROW_LIMIT, HeaderValue::from(max));
+    }
+    Ok(response)
 }
 
 /// The parameter `fields`. Other parameters are ignored.

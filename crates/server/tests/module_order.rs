@@ -34,11 +34,11 @@ const SERVER: &[Floor] = &[
         "ground",
         &["mutex", "budget", "config", "clock", "random", "boot_error", "key_files", "logging", "response", "problem", "http", "html"],
     ),
-    ("queries", &["metrics", "caller", "query_service"]),
+    ("queries", &["metrics", "slow_statements", "traces", "caller", "query_service"]),
     ("identity", &["administration", "hub", "satellite", "authenticator"]),
     ("protocols", &["admin_operations", "graphql", "rest", "openapi", "app_files", "pages"]),
     ("process", &["app_state", "listen", "router"]),
-    ("program", &["boot", "demo", "cli"]),
+    ("program", &["boot", "reload", "demo", "cli"]),
 ];
 
 const CRATES: [(&str, &[Floor]); 4] = [("query", QUERY), ("identity", IDENTITY), ("store", STORE), ("server", SERVER)];

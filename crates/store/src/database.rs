@@ -14,7 +14,7 @@ use tracing::Instrument;
 use crate::assemble::Batch;
 use crate::check::{Finding, values};
 use crate::postgres::{self, Postgres, StreamStart};
-use crate::run::{Chunks, Format, Frame, Opening, PageNumbers, PlanDetail, StreamLimits, channel};
+use crate::run::{AnswerContext, Chunks, Format, Frame, Opening, PageNumbers, PlanDetail, StreamLimits, channel};
 use crate::schema::{self, Schema};
 use crate::settings::{DatabaseSettings, PoolFigures};
 use crate::sqlite::{self, Sqlite};
@@ -58,6 +58,15 @@ impl Database {
             return Ok(Database(Engine::Sqlite(Sqlite::open(path.strip_prefix("//").unwrap_or(path), settings)?)));
         }
         Err(Error::Setting("accepted are postgres://…, sqlite://PATH and sqlite::memory:".to_owned()))
+    }
+
+    /// The same database, for one answer with this context.
+    #[must_use]
+    pub fn for_answer(&self, context: AnswerContext) -> Self {
+        Database(match &self.0 {
+            Engine::Postgres(postgres) => Engine::Postgres(postgres.for_answer(context)),
+            Engine::Sqlite(sqlite) => Engine::Sqlite(sqlite.for_answer(context)),
+        })
     }
 
     /// Refuses a PostgreSQL that is too old, a database in another encoding than UTF8, and a pooler that shares sessions between clients

@@ -25,6 +25,11 @@ pub enum Error {
         /// The limit (`QUERY_MAX_COST`).
         max: f64,
     },
+    #[error("the answer has more related rows than {max}, and at most these are allowed")]
+    TooManyRows {
+        /// The limit (`QUERY_MAX_ROWS`).
+        max: usize,
+    },
     /// A record with this name or id exists already.
     #[error("it exists already")]
     Exists,

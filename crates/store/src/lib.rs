@@ -19,4 +19,5 @@ pub use database::{Answer, Database};
 pub use error::Error;
 pub use run::Chunks;
 pub use settings::{DatabaseSettings, Mapping, PoolFigures, Prepare};
+pub use sqlite::backup::{BackupProgress, BackupStep, backup};
 pub use sqlite::bulk_load::{BulkValue, NewFile};

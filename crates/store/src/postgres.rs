@@ -30,6 +30,7 @@ use tokio_postgres::{Client, Statement};
 use tracing::Instrument;
 
 use crate::Error;
+use crate::run::AnswerContext;
 use crate::settings::{DatabaseSettings, PoolFigures, Prepare};
 
 pub(crate) use bind::array;
@@ -82,6 +83,7 @@ pub(crate) struct Postgres {
     /// How many bytes of related rows are held at once.
     memory: usize,
     pub(crate) cost_limit: Option<Arc<CostLimit>>,
+    pub(crate) context: AnswerContext,
 }
 
 impl std::fmt::Debug for Postgres {
@@ -203,7 +205,21 @@ impl Postgres {
         let manager = Manager { connector, probe: Arc::default(), prepare, abandoned_timeout, setup: READER_SETUP.into() };
         let (size, pool_timeout) = (settings.pool + settings.reserved, POOL_TIMEOUT.min(settings.timeout));
         let pool = pool(manager, size, pool_timeout)?;
-        Ok(Postgres { pool, size, pool_timeout, timeout, stall_timeout, stream_timeout, memory, cost_limit })
+        Ok(Postgres {
+            pool,
+            size,
+            pool_timeout,
+            timeout,
+            stall_timeout,
+            stream_timeout,
+            memory,
+            cost_limit,
+            context: AnswerContext::default(),
+        })
+    }
+
+    pub(crate) fn for_answer(&self, context: AnswerContext) -> Self {
+        Postgres { context, ..self.clone() }
     }
 
     pub(crate) fn writers(&self, max_timeout: Duration) -> Result<managed::Pool<Manager>, Error> {

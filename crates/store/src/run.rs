@@ -1,11 +1,14 @@
 //! The parts of running a statement that both databases share: batch sizes, streaming, the answer's JSON frame, and totals.
 
+mod answer_context;
 mod batch_size;
 mod sink;
 mod streaming;
 
 use query::sql::{Query, Sql, Total};
 
+pub use answer_context::{AnswerContext, StatementEnd, StatementObserver, StatementPart, StatementReport};
+pub(crate) use answer_context::{RunningStatement, StatementTime};
 pub(crate) use batch_size::BatchSize;
 pub use sink::Chunks;
 pub(crate) use sink::{Frame, Opening, Sink, StreamLimits, channel};

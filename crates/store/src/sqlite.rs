@@ -1,5 +1,6 @@
 //! Embedded SQLite: read-only connections, each used on a blocking thread.
 
+pub(crate) mod backup;
 pub(crate) mod bulk_load;
 mod cell;
 mod functions;
@@ -22,6 +23,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
+use crate::run::AnswerContext;
 use crate::schema::{self, Schema};
 use crate::settings::{DatabaseSettings, PoolFigures};
 
@@ -46,6 +48,7 @@ pub(crate) struct Sqlite {
     pub(crate) stream_timeout: Duration,
     /// How many bytes of related rows are held at once.
     memory: usize,
+    pub(crate) context: AnswerContext,
 }
 
 #[derive(Debug)]
@@ -123,7 +126,11 @@ impl Sqlite {
         let file = location.file_id()?;
         let pool = Pool { location, file, idle: Mutex::new(Vec::new()), permits, max_connections, _keeper: Mutex::new(keeper), session };
         let DatabaseSettings { timeout, stall_timeout, stream_timeout, memory, .. } = *settings;
-        Ok(Sqlite { pool: Arc::new(pool), timeout, stall_timeout, stream_timeout, memory })
+        Ok(Sqlite { pool: Arc::new(pool), timeout, stall_timeout, stream_timeout, memory, context: AnswerContext::default() })
+    }
+
+    pub(crate) fn for_answer(&self, context: AnswerContext) -> Self {
+        Sqlite { context, ..self.clone() }
     }
 
     pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
@@ -156,7 +163,7 @@ impl Sqlite {
             let result = interrupt.during(|| work(&connection, &interrupt));
             connection.progress_handler(0, None::<fn() -> bool>)?;
             // A failed connection may keep failing: SQLite caches pages of a file that was overwritten.
-            if matches!(result, Ok(_) | Err(Error::Timeout | Error::Gone)) {
+            if matches!(result, Ok(_) | Err(Error::Timeout | Error::Gone | Error::TooManyRows { .. })) {
                 pool.give_back(connection);
             }
             drop(permit);

@@ -38,7 +38,8 @@ fn ours(name: &str) -> &'static [Ours] {
         "null" | "is" | "isnot" | "isnull" | "isnil" => &[(Operator::IsNull, None)],
         "startswith" | "istartswith" | "beginswith" | "prefix" => &[(Operator::ILike, PREFIX)],
         "endswith" | "iendswith" | "suffix" => &[(Operator::ILike, SUFFIX)],
-        "like" | "ilike" | "match" | "matches" | "regex" | "iregex" | "regexp" | "similar" | "search" | "substring" | "icontains" => {
+        "like" | "ilike" => &[(Operator::ILike, None)],
+        "match" | "matches" | "regex" | "iregex" | "regexp" | "similar" | "search" | "substring" | "icontains" => {
             &[(Operator::ILike, PART)]
         }
         "contains" | "includes" | "has" => &[(Operator::Contains, None), (Operator::ILike, PART)],
@@ -63,7 +64,8 @@ mod tests {
             ("starts_with", " (did you mean `iLike` with a pattern such as \"abc%\"?)"),
             ("endsWith", " (did you mean `iLike` with a pattern such as \"%abc\"?)"),
             ("contains", " (did you mean `iLike` with a pattern such as \"%abc%\"?)"),
-            ("_ilike", " (did you mean `iLike` with a pattern such as \"%abc%\"?)"),
+            ("search", " (did you mean `iLike` with a pattern such as \"%abc%\"?)"),
+            ("_ilike", " (did you mean `iLike`?)"),
             ("_eq", " (did you mean `eq`?)"),
             ("$ne", " (did you mean `ne`?)"),
             ("equals", " (did you mean `eq`?)"),

@@ -9,7 +9,7 @@ use super::tree::{
     ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy,
     PivotColumn, PivotUse, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
 };
-use super::{Dialect, Sql, Writer, scope};
+use super::{Dialect, PredicateId, Sql, Writer, scope};
 
 pub(super) fn sql(select: &SqlSelect<'_>, dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
@@ -352,7 +352,7 @@ impl Writer {
     }
 
     fn test(&mut self, predicate: &Predicate<'_>, logic: Logic) {
-        self.predicate = std::ptr::from_ref(predicate).addr();
+        self.predicate = PredicateId::of(predicate);
         match predicate {
             Predicate::Always => self.raw("TRUE"),
             Predicate::Compare { column, comparison, value } => dialect::compare(self, *column, *comparison, value, logic),
@@ -367,7 +367,7 @@ impl Writer {
             // `exists` makes nodes of the last four.
             Predicate::Never | Predicate::All(_) | Predicate::Any(_) | Predicate::Not(_) | Predicate::Exists(_) => self.raw("FALSE"),
         }
-        self.predicate = 0;
+        self.predicate = PredicateId::NONE;
     }
 
     fn order_by(&mut self, order: OrderBy<'_>) {

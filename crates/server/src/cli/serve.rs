@@ -1,6 +1,7 @@
 //! `peristyle serve`: boots the server, serves, and stops on a signal.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,7 +10,10 @@ use tokio::net::TcpListener;
 
 use crate::config::{Config, ConfigError, LogFormat};
 use crate::metrics::Metrics;
-use crate::{boot, listen, logging, router};
+use crate::reload::Hangups;
+use crate::reload::pid_file::PidFile;
+use crate::router::Routes;
+use crate::{boot, listen, logging, reload, router};
 
 use super::CommandError;
 use super::output::{OutputFormat, print};
@@ -58,6 +62,9 @@ fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, CommandError>
 async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result<ExitCode, CommandError> {
     // Listen for signals before boot: a satellite waits for its hub, and must stop when asked to.
     let mut stop = Box::pin(stop(stop_on));
+    let hangups = Hangups::listen()?;
+    let claim = |path: &PathBuf| PidFile::claim(path).map_err(|problem| CommandError(format!("PID_FILE: {problem}")));
+    let pid_file = config.pid_file.as_ref().map(claim).transpose()?;
     // Port 0 is bound before boot, because a hub signs its own URL. Every other port is bound when the server is ready.
     let early = if config.listen.port() == 0 { Some(bind("LISTEN", config.listen)?) } else { None };
     let listening = early.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| config.listening_at(address));
@@ -84,6 +91,9 @@ async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result
         let limits = listen::Limits::small(config);
         tokio::spawn(listen::serve(listener, metrics.clone().router(), limits, std::future::pending()));
     }
+    let (authenticator, tracer) = (state.authenticator.clone(), state.tracer.clone());
+    let limits = listen::Limits::new(&state.queries.budgets, config);
+    let routes = Routes::new(state, config, metrics);
     // Nothing that can fail comes after this line: a program that waits for it can send requests now.
     let docs = format!("{}/docs", config.app_url);
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), docs, "serving");
@@ -93,12 +103,15 @@ async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result
             &json!({ "address": address.to_string(), "url": url, "docs": docs, "strategy": strategy, "resources": resources }).to_string(),
         )?;
     }
-    let authenticator = state.authenticator.clone();
-    let limits = listen::Limits::new(&state.queries.budgets, config);
     // A second signal stops the server at once.
     let (stopping, second_signal) = tokio::sync::oneshot::channel();
+    let reloads = reload::follow(hangups, config, &routes, pid_file.as_ref());
     let stop = async move {
-        stop.await;
+        tokio::select! {
+            () = stop => {}
+            // A closed terminal ends the server, as it does without reloads.
+            () = reloads => {}
+        }
         authenticator.retire();
         _ = stopping.send(listen::signal());
     };
@@ -109,7 +122,11 @@ async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result
         }
     };
     tokio::select! {
-        () = listen::serve(listener, router::router(state, config, metrics), limits, stop) => {}
+        () = listen::serve(listener, router::service(&routes), limits, stop) => {
+            if let Some(tracer) = tracer {
+                tracer.flush().await;
+            }
+        }
         () = second_signal => tracing::warn!("stopped by a second signal; open requests were aborted"),
     }
     Ok(ExitCode::SUCCESS)

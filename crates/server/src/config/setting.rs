@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::ConfigError;
+use super::{ConfigError, secret_files};
 
 #[derive(Clone, Copy)]
 pub(super) struct Environment<'v>(pub(super) &'v HashMap<&'static str, String>);
@@ -14,6 +14,12 @@ impl<'v> Environment<'v> {
     /// A setting; an empty value counts as not set.
     pub(super) fn setting(self, name: &'static str) -> Setting<'v> {
         Setting { name, value: self.0.get(name).map(String::as_str).filter(|value| !value.is_empty()) }
+    }
+
+    /// A setting whose value may be in a file. The values hold the content of the file under the name of the other variable.
+    pub(super) fn secret(self, name: &'static str) -> Setting<'v> {
+        let file = secret_files::file_variable(name).map(|file| self.setting(file)).filter(|file| file.value.is_some());
+        file.unwrap_or_else(|| self.setting(name))
     }
 }
 

@@ -1,7 +1,7 @@
 //! GraphQL over HTTP: reads requests, and chooses media types and statuses of responses.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use axum::Router;
 use axum::body::Body;
@@ -21,6 +21,7 @@ use crate::http::accept;
 use crate::http::body::{self, found_media_type, is_media_type};
 use crate::metrics::NamedResources;
 use crate::problem::{MediaType, Problem, Refusal};
+use crate::response::ROW_LIMIT;
 
 use super::GraphqlService;
 use super::answer_budget::AnswerBudget;
@@ -56,8 +57,8 @@ pub(crate) async fn respond(service: &GraphqlService, request: HttpRequest) -> R
         let accepted = "Accept must allow application/graphql-response+json or application/json";
         return refusal(&[GraphqlError::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
     };
-    let resources = Mutex::default();
-    let mut response = match Box::pin(answer(service, &resources, request)).await {
+    let (resources, row_cap) = (Mutex::default(), OnceLock::new());
+    let mut response = match Box::pin(answer(service, &resources, &row_cap, request)).await {
         Ok(answer) => {
             let mut response = self::body(answer, media_type);
             if service.authenticator.as_hub().is_some() {
@@ -68,6 +69,9 @@ pub(crate) async fn respond(service: &GraphqlService, request: HttpRequest) -> R
         }
         Err(errors) => refusal(&errors, media_type),
     };
+    if let Some(max) = row_cap.into_inner() {
+        response.headers_mut().insert(ROW_LIMIT, HeaderValue::from(max));
+    }
     let resources: BTreeSet<ResourceId> = resources.into_inner().unwrap_or_else(PoisonError::into_inner);
     response.extensions_mut().insert(NamedResources(resources.into_iter().collect()));
     response
@@ -77,13 +81,15 @@ pub(crate) async fn respond(service: &GraphqlService, request: HttpRequest) -> R
 async fn answer(
     service: &GraphqlService,
     resources: &Mutex<BTreeSet<ResourceId>>,
+    row_cap: &OnceLock<u64>,
     request: HttpRequest,
 ) -> Result<Body, Vec<GraphqlError>> {
     let caller = service.authenticator.caller(request.headers(), request.extensions()).await?;
     let budget = AnswerBudget::new(service.queries.budgets.answers.reserve(caller.key()));
     let hub = service.authenticator.as_hub();
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
-    let context = ExecutionContext { service, caller: &caller, budget: &budget, resources, client_address: &address, input_bytes: 0 };
+    let context =
+        ExecutionContext { service, caller: &caller, budget: &budget, resources, row_cap, client_address: &address, input_bytes: 0 };
     let output = executed(context, request).await?;
     let is_small = output.len() <= FREE_BODY_BYTES;
     let body = output.into_body();

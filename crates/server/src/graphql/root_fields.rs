@@ -1,7 +1,7 @@
 //! Resolves a field of the root: of a query one Query Statement, which runs as it does over REST; of a mutation one operation.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
@@ -18,6 +18,7 @@ use crate::hub;
 use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
 use crate::query_service::key_parts;
 use crate::query_service::reader::Reading;
+use crate::traces;
 
 use super::GraphqlService;
 use super::answer::{page_answer, rows_answer};
@@ -34,6 +35,8 @@ pub(super) struct ExecutionContext<'a> {
     pub(super) caller: &'a Caller,
     pub(super) budget: &'a AnswerBudget,
     pub(super) resources: &'a Mutex<BTreeSet<ResourceId>>,
+    /// The limit that the server set for a field that names none.
+    pub(super) row_cap: &'a OnceLock<u64>,
     pub(super) client_address: &'a str,
     /// The bytes of the request, a measure of the work to read them.
     pub(super) input_bytes: usize,
@@ -60,6 +63,8 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
         let row = hub::account_row(&service.queries, account).await?;
         return rows_answer(Answer::Whole(row), &shape, RowKind::Row, query_field, budget).await;
     }
+    let name = &service.queries.catalog.resource(resource).full_name;
+    traces::note(name, field.name.as_str());
     // Permission comes before the statement is read.
     let access = service.queries.enter(resource, caller)?;
     let key = match query_field {
@@ -92,14 +97,17 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
         service.queries.render(access, operation, key.as_deref(), body).map(|query| (query, kind))
     };
     let (query, kind) = service.queries.validate(caller.key(), input_bytes, render).await??;
+    if let Some(max) = query.row_cap {
+        _ = execution.row_cap.set(max);
+    }
     if query_field == QueryField::Paginate {
         let parts = root.subfields(document, variables);
         let has_rows = parts.iter().any(|part| part.field().name == "rows");
         let query = if has_rows { query } else { query.without_relations() };
-        let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), query, format)).await?;
+        let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), name, query, format)).await?;
         return page_answer(answer, &parts, budget).await;
     }
-    let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), query, format)).await?;
+    let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), name, query, format)).await?;
     rows_answer(answer, &shape, kind, query_field, budget).await
 }
 

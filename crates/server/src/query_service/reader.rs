@@ -13,6 +13,9 @@ use store::{Answer, Database, Error, PoolFigures};
 use crate::budget::{Budgets, CallerKey, FairQueue, Slot};
 use crate::metrics::write_gauges;
 use crate::problem::Problem;
+use crate::slow_statements::SlowStatements;
+
+use super::statement_log;
 
 /// How long the read replica is not used after a slow failure.
 const REPLICA_BACKOFF: Duration = Duration::from_secs(5);
@@ -33,6 +36,7 @@ pub struct DatabaseReader {
     statements: FairQueue,
     streams: FairQueue,
     ping: Arc<tokio::sync::Mutex<Option<Ping>>>,
+    slow_statements: Option<SlowStatements>,
 }
 
 #[derive(Debug)]
@@ -65,14 +69,26 @@ pub(crate) struct Reading {
 impl DatabaseReader {
     pub fn new(primary: Database, replica: Option<Database>, budgets: &Budgets) -> Self {
         let replica = replica.map(|database| Replica { database, away_until: Arc::default() });
-        DatabaseReader { primary, replica, statements: budgets.statements.clone(), streams: budgets.streams.clone(), ping: Arc::default() }
+        let (statements, streams) = (budgets.statements.clone(), budgets.streams.clone());
+        DatabaseReader { primary, replica, statements, streams, ping: Arc::default(), slow_statements: None }
     }
 
-    pub(crate) async fn run(&self, caller: CallerKey, query: Query, format: Format) -> Result<Reading, Problem> {
+    /// Logs slow statements.
+    pub(crate) fn logging(mut self, slow_statements: Option<SlowStatements>) -> Self {
+        self.slow_statements = slow_statements;
+        self
+    }
+
+    pub(crate) fn slow_statements(&self) -> Option<&SlowStatements> {
+        self.slow_statements.as_ref()
+    }
+
+    /// Runs a statement on this resource.
+    pub(crate) async fn run(&self, caller: CallerKey, resource: &str, query: Query, format: Format) -> Result<Reading, Problem> {
         // The slot of the stream comes first, so that a waiting statement holds no other slot.
         let stream = if Database::may_stream(&query) { Some(self.streams.acquire(caller).await?) } else { None };
         let statement = self.statements.acquire(caller).await?;
-        let answer = self.read(query, format).await?;
+        let answer = self.read(resource, query, format).await?;
         if !matches!(answer, Answer::Chunks(_)) {
             return Ok(Reading { answer, slots: Vec::new() });
         }
@@ -91,13 +107,16 @@ impl DatabaseReader {
         Ok(self.statements.acquire(caller).await?)
     }
 
-    async fn read(&self, query: Query, format: Format) -> Result<Answer, Error> {
-        if let Some(replica) = &self.replica
-            && let Some(answer) = Box::pin(replica.run(query.clone(), format)).await
-        {
-            return answer;
+    async fn read(&self, resource: &str, query: Query, format: Format) -> Result<Answer, Error> {
+        let for_answer = |database| statement_log::for_answer(database, self.slow_statements.as_ref(), resource, &query);
+        if let Some(replica) = &self.replica {
+            let database = for_answer(&replica.database);
+            if let Some(answer) = Box::pin(replica.run(database.as_ref(), query.clone(), format)).await {
+                return answer;
+            }
         }
-        self.primary.run(query, format).await
+        let database = for_answer(&self.primary);
+        database.as_ref().unwrap_or(&self.primary).run(query, format).await
     }
 
     /// Whether the database answers and has the tables of the catalog. Concurrent callers share one ping.
@@ -161,12 +180,12 @@ impl Collector for DatabaseReader {
 
 impl Replica {
     /// Runs a statement on the read replica. None means that the primary should run it, such as for a table that the replica lacks.
-    async fn run(&self, query: Query, format: Format) -> Option<Result<Answer, Error>> {
+    async fn run(&self, database: Option<&Database>, query: Query, format: Format) -> Option<Result<Answer, Error>> {
         let started = Instant::now();
         if self.away_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| started < end) {
             return None;
         }
-        match self.database.run(query, format).await {
+        match database.unwrap_or(&self.database).run(query, format).await {
             Err(reason @ (Error::Unavailable(_) | Error::Overloaded | Error::Refused(_))) => {
                 tracing::warn!(%reason, "the read replica does not answer; using the primary");
                 if started.elapsed() > FAST_FAILURE {

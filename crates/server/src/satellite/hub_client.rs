@@ -10,17 +10,16 @@ use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use identity::form;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::Semaphore;
 
 use crate::boot_error::BootError;
+use crate::http::client::{self, reason};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// For a whole request, with its wait for a turn.
 pub(super) const HUB_TIMEOUT: Duration = Duration::from_secs(5);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -101,7 +100,7 @@ impl std::fmt::Debug for HubClient {
 
 impl HubClient {
     pub(super) fn to(base: &str) -> Result<Self, BootError> {
-        let connector = connector(base)?;
+        let connector = client::connector("OAUTH_HUB_URL", base)?;
         let wire = |idle| {
             let mut builder = Client::builder(TokioExecutor::new());
             builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT).pool_max_idle_per_host(idle);
@@ -179,38 +178,4 @@ impl HubClient {
         };
         request.body(body).ok()
     }
-}
-
-/// The innermost cause: the outer ones say only that something failed.
-fn reason(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}
-
-fn connector(base: &str) -> Result<HttpsConnector<HttpConnector>, BootError> {
-    let mut http = HttpConnector::new();
-    http.enforce_http(false);
-    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
-    http.set_nodelay(true);
-    let mut roots = RootCertStore::empty();
-    if base.starts_with("https://") {
-        let found = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(found.certs);
-        if roots.is_empty() {
-            let problem =
-                "this machine has no CA certificates, so no hub can be trusted; install ca-certificates, or name a file in SSL_CERT_FILE";
-            let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
-            return Err(BootError(format!("OAUTH_HUB_URL: {problem}{reason}")));
-        }
-    }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| BootError(format!("TLS is unavailable: {error}")))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().wrap_connector(http))
 }

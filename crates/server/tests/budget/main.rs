@@ -5,6 +5,7 @@ mod cost;
 mod fairness;
 mod graphql_documents;
 mod headers;
+mod max_rows;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;

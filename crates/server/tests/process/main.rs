@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod administration;
+mod backup;
 mod boot;
 mod check;
 mod cluster;
+mod dashboard;
 mod demo;
 mod explain;
 mod hub;
@@ -19,14 +21,17 @@ mod program;
 mod ready;
 mod redis;
 mod refused_servers;
+mod reload;
 mod replicas;
 mod satellite;
 mod schema;
 mod show;
 mod signals;
+mod slow_statements;
 #[path = "../support/mod.rs"]
 mod support;
 mod tls;
+mod traces;
 mod truncated_file;
 mod unfilled_view;
 mod untouched;

@@ -167,7 +167,7 @@ impl Serving {
 
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut serving = Serving::spawn(command);
-        let line = serving.line(|line| line.contains("serving") && line.contains("127.0.0.1:"));
+        let line = serving.line(|line| line.contains("serving") && line.contains("127.0.0.1:") && !line.contains("serving metrics"));
         let place = line.find("127.0.0.1:").expect("an address");
         let end = line[place..]
             .find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ':')

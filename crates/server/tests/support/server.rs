@@ -3,13 +3,16 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use identity::grant::RefreshRules;
 use identity::strategy::Strategy;
 use peristyle::authenticator::Authenticator;
 use peristyle::boot_error::BootError;
 use peristyle::budget::{BudgetSettings, Budgets};
-use peristyle::config::{AllowedHosts, Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};
+use peristyle::config::{
+    AllowedHosts, Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings, TraceSettings,
+};
 use peristyle::metrics::Metrics;
 use peristyle::{AppState, boot};
 use peristyle::{listen, router};
@@ -42,6 +45,9 @@ pub struct Setup {
     /// The listener that the configuration names; the server of a test listens on this machine alone.
     pub listen: SocketAddr,
     pub budget: BudgetSettings,
+    pub max_rows: Option<u64>,
+    pub slow_statement: Option<Duration>,
+    pub traces: Option<TraceSettings>,
 }
 
 impl Setup {
@@ -62,6 +68,9 @@ impl Setup {
             app: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             budget: BudgetSettings { memory: 1 << 30, max_connections: None, max_connections_per_address: None },
+            max_rows: None,
+            slow_statement: None,
+            traces: None,
         }
     }
 
@@ -102,6 +111,10 @@ impl Setup {
             allowed_hosts: AllowedHosts::ANY,
             budget: self.budget,
             metrics_listen: None,
+            max_rows: self.max_rows,
+            slow_statement: self.slow_statement,
+            traces: self.traces.clone(),
+            pid_file: None,
             graphql_introspection: self.introspection,
             log: "info".to_owned(),
             log_format: LogFormat::Text,

@@ -8,7 +8,7 @@ use query::sql::{Level, Query, Sql, Total};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Portion};
-use crate::run::{BatchSize, PageTotal, is_cached, page_total};
+use crate::run::{BatchSize, PageTotal, StatementPart, is_cached, page_total};
 
 use super::rows::{collect, count, is_stale, open, total};
 use super::stream::load;
@@ -44,17 +44,25 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(B
 
 async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(Portion, Option<i64>), Error> {
     let (level, whole) = (&query.root, BatchSize::whole(postgres.memory));
+    let running = postgres.context.begin(&level.sql, StatementPart::Rows);
     if let Total::Count(total) = &query.total {
         let (portion, asked) = if lease.was_full(&level.sql) && is_cached(total.text()) {
             // Two statements, each with its own time.
-            Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, level, total, &whole).await)).await?
+            let counting = postgres.context.begin(total, StatementPart::Total);
+            let both =
+                Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, level, total, &whole).await)).await?;
+            counting.end(1);
+            both
         } else {
             (alone(postgres, lease, level, &whole).await?, None)
         };
         lease.note_full(&level.sql, matches!(page_total(query, portion.batch.len()), PageTotal::Ask(_)));
+        running.end(portion.batch.len());
         return Ok((portion, asked));
     }
-    Ok((alone(postgres, lease, level, &whole).await?, None))
+    let portion = alone(postgres, lease, level, &whole).await?;
+    running.end(portion.batch.len());
+    Ok((portion, None))
 }
 
 async fn alone(postgres: &Postgres, lease: &mut Lease, level: &Level, whole: &BatchSize) -> Result<Portion, Error> {

@@ -8,11 +8,11 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Gathering, Keys, Portion};
-use crate::run::{BatchSize, is_cached};
+use crate::run::{BatchSize, StatementPart, is_cached};
 use crate::settings::Prepare;
 
 use super::row_encoder::{Encoder, column};
-use super::{Connection, Lease, Postgres, STALE, bind};
+use super::{Connection, Lease, LeaseState, Postgres, STALE, bind};
 
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
     if connection.prepare == Prepare::Off || !is_cached(sql.text()) {
@@ -73,6 +73,8 @@ pub(super) async fn related(
     keys: &Keys,
     left: &mut usize,
 ) -> Result<Gathered, Error> {
+    let running = postgres.context.begin(&child.level.sql, StatementPart::Related);
+    let (mut count, max) = (0, postgres.context.related_rows_left());
     let read = async |connection: &mut Connection| {
         let stream = open(connection, &child.level.sql, Some(keys)).await?;
         let mut stream = pin!(stream);
@@ -81,17 +83,40 @@ pub(super) async fn related(
         let mut encoder = Encoder::new(&child.level.outputs);
         while let Some(row) = stream.next().await {
             let row = row?;
-            let Some(owner) = owner(&row, child.owner, keys)? else { return Ok(None) };
+            count += 1;
+            if count > max {
+                return Ok(Related::TooMany);
+            }
+            let Some(owner) = owner(&row, child.owner, keys)? else { return Ok(Related::Changed) };
             encoder.row(gathering.buffer(), &row);
             if gathering.end_row(owner) {
                 add_keys(&mut key_sets, &child.level, &row);
             }
         }
-        Ok(Some(gathering.end(key_sets)))
+        Ok(Related::Gathered(gathering.end(key_sets)))
     };
-    lease.step(postgres.timeout, read).await?.ok_or_else(|| {
-        Error::Unavailable("a related row has a key that was not asked for: its column has another type now; start again".to_owned())
-    })
+    match lease.step(postgres.timeout, read).await? {
+        Related::Gathered(gathered) => {
+            running.end(count);
+            Ok(gathered)
+        }
+        Related::Changed => Err(Error::Unavailable(
+            "a related row has a key that was not asked for: its column has another type now; start again".to_owned(),
+        )),
+        Related::TooMany => {
+            // The statement still sends rows: cancel it.
+            lease.enter(LeaseState::Running);
+            Err(postgres.context.too_many_rows())
+        }
+    }
+}
+
+enum Related {
+    Gathered(Gathered),
+    /// A column has become one of another type.
+    Changed,
+    /// More rows than the answer may have.
+    TooMany,
 }
 
 /// The number of the parent's key that a row belongs to; none if the column has become one of another type, whose values look different.
@@ -103,7 +128,10 @@ fn owner(row: &Row, owner: Owner, keys: &Keys) -> Result<Option<u32>, tokio_post
 }
 
 pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
-    lease.step(postgres.timeout, async |connection| count(open(connection, sql, None).await?).await).await
+    let running = postgres.context.begin(sql, StatementPart::Total);
+    let total = lease.step(postgres.timeout, async |connection| count(open(connection, sql, None).await?).await).await?;
+    running.end(1);
+    Ok(total)
 }
 
 pub(super) async fn count(stream: RowStream) -> Result<i64, tokio_postgres::Error> {

@@ -9,7 +9,10 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
-use crate::run::{self, BatchSize, Cursor, PageTotal, RowSet, Sink, Source, Streaming, page_total};
+use crate::run::{
+    self, AnswerContext, BatchSize, Cursor, PageTotal, RowSet, RunningStatement, Sink, Source, StatementPart, StatementTime, Streaming,
+    page_total,
+};
 
 use super::rows::{collect, open, related, take_rows, total};
 use super::{Connection, FAILED, Lease, LeaseState, Postgres, STALE, bind};
@@ -27,6 +30,7 @@ pub(crate) struct OpenStream {
     lease: Lease,
     cursor: OpenRows,
     size: BatchSize,
+    time: Option<StatementTime>,
 }
 
 enum OpenRows {
@@ -98,16 +102,22 @@ impl Cursor<PostgresSnapshot<'_>> for OpenRows {
 }
 
 impl Source for PostgresSnapshot<'_> {
+    fn context(&self) -> &AnswerContext {
+        &self.postgres.context
+    }
+
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
         related(self.lease, self.postgres, child, keys, left).await
     }
 
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error> {
-        let timeout = streaming.source.postgres.timeout;
+        let (postgres, timeout) = (streaming.source.postgres, streaming.source.postgres.timeout);
+        let mut running = postgres.context.begin(&rows.level.sql, StatementPart::Related);
         let open = streaming.source.lease.step(timeout, async |connection| NamedCursor::open(connection, rows).await);
         let mut cursor = OpenRows::Cursor(streaming.sink.while_read(open).await?);
         let size = BatchSize::related(rows.many, streaming.memory);
-        let written = streaming.drain(&mut cursor, rows, size).await?;
+        let written = streaming.drain(&mut cursor, rows, size, &mut running).await?;
+        running.end(0);
         if let OpenRows::Cursor(cursor) = cursor {
             streaming.source.lease.step(timeout, async |connection| cursor.close(connection).await).await?;
         }
@@ -123,13 +133,14 @@ pub(super) fn load<'a>(
     batch: &'a mut Batch,
     left: &'a mut usize,
 ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
-    Box::pin(async move { run::load(&mut PostgresSnapshot { postgres, lease }, level, batch, left).await })
+    Box::pin(async move { run::load(&mut PostgresSnapshot { postgres, lease }, level, batch, left).await.map(drop) })
 }
 
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamStart, Error> {
     match first_batch(postgres, query, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it again: start over.
         Err(Error::Refused(refusal)) if STALE.contains(&refusal.code()) || refusal.code() == FAILED => {
+            postgres.context.forget_related_rows();
             Box::pin(first_batch(postgres, query, Statements::Forgotten)).await
         }
         other => other,
@@ -145,16 +156,18 @@ enum Statements {
 async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements) -> Result<StreamStart, Error> {
     let rows = RowSet::root(&query.root);
     let mut size = BatchSize::first(postgres.memory);
-    let (mut lease, mut cursor) = open_rows(postgres, query, statements).await?;
+    let (mut lease, mut cursor, mut running) = open_rows(postgres, query, statements).await?;
     let Portion { mut batch, after } = cursor.next(&mut PostgresSnapshot { postgres, lease: &mut lease }, rows, &size).await?;
+    running.pause(batch.len());
     let mut left = postgres.memory;
     load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
     if after == After::Nothing && !batch.is_heavy() {
+        running.end(0);
         let total = finish(postgres, lease, query, batch.len()).await?;
         return Ok(StreamStart::Complete(batch, total));
     }
     size.learn(batch.len(), batch.size(), after);
-    Ok(StreamStart::Partial(batch, Box::new(OpenStream { lease, cursor, size })))
+    Ok(StreamStart::Partial(batch, Box::new(OpenStream { lease, cursor, size, time: running.detach() })))
 }
 
 /// Whether the total may need a statement, which must see the same snapshot. Without limit and offset the rows themselves tell it.
@@ -164,13 +177,15 @@ fn may_ask_total(query: &Query) -> bool {
 
 /// Writes the first batch and the rest to the sink. A reader that goes away ends it.
 pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, rest: OpenStream, mut sink: Sink) -> Result<(), Error> {
-    let OpenStream { mut lease, mut cursor, mut size } = rest;
+    let OpenStream { mut lease, mut cursor, mut size, time } = rest;
+    let mut running = postgres.context.resume(&query.root.sql, StatementPart::Rows, time);
     let rows = RowSet::root(&query.root);
     let mut streaming = Streaming { source: PostgresSnapshot { postgres, lease: &mut lease }, sink: &mut sink, memory: postgres.memory };
     let count = batch.len();
     let written = streaming.write(rows, batch).await?;
     size.learn(count, written, After::Perhaps);
-    streaming.drain(&mut cursor, rows, size).await?;
+    streaming.drain(&mut cursor, rows, size, &mut running).await?;
+    running.end(0);
     let total = sink.while_read(finish(postgres, lease, query, sink.count())).await?;
     sink.finish(total).await
 }
@@ -191,11 +206,16 @@ async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usi
     Ok(total)
 }
 
-async fn open_rows(postgres: &Postgres, query: &Query, statements: Statements) -> Result<(Lease, OpenRows), Error> {
+async fn open_rows<'q>(
+    postgres: &'q Postgres,
+    query: &'q Query,
+    statements: Statements,
+) -> Result<(Lease, OpenRows, RunningStatement<'q>), Error> {
     let is_one_statement = query.root.children.is_empty() && !may_ask_total(query);
     let mut can_retry = true;
     loop {
         let mut lease = postgres.lease().await?;
+        let running = postgres.context.begin(&query.root.sql, StatementPart::Rows);
         let opened = if is_one_statement {
             open_statement(postgres, &mut lease, &query.root.sql).await
         } else {
@@ -204,7 +224,7 @@ async fn open_rows(postgres: &Postgres, query: &Query, statements: Statements) -
         match opened {
             // The pool may hold connections to a server that has restarted.
             Err(Error::Unavailable(_)) if can_retry => can_retry = false,
-            result => return result.map(|rows| (lease, rows)),
+            result => return result.map(|rows| (lease, rows, running)),
         }
     }
 }

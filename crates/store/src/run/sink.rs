@@ -308,7 +308,7 @@ impl FailureReporter {
             // The status was sent already, so the log is the only place that says why.
             match error {
                 Error::Gone => tracing::debug!("the client of a streamed answer disconnected"),
-                Error::Stalled | Error::StreamTimeout => tracing::warn!(%error, "a streamed answer was cut"),
+                Error::Stalled | Error::StreamTimeout | Error::TooManyRows { .. } => tracing::warn!(%error, "a streamed answer was cut"),
                 _ => tracing::error!(%error, "a streamed answer was cut"),
             }
             // If the channel is full, the reader sees that the last chunk is missing.

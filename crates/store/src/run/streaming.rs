@@ -8,9 +8,11 @@ use query::sql::{ChildLevel, Level};
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Member, Portion};
 
-use super::{BatchSize, Sink};
+use super::{AnswerContext, BatchSize, RunningStatement, Sink};
 
 pub(crate) trait Source: Sized {
+    fn context(&self) -> &AnswerContext;
+
     /// The rows that are related to these keys, up to the bytes that are left.
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error>;
 
@@ -47,11 +49,22 @@ pub(crate) struct Streaming<'a, S> {
 
 impl<S: Source> Streaming<'_, S> {
     /// Writes all rows of a cursor with their relations; returns their size in bytes.
-    pub(crate) async fn drain(&mut self, cursor: &mut impl Cursor<S>, rows: RowSet<'_>, mut size: BatchSize) -> Result<usize, Error> {
+    pub(crate) async fn drain(
+        &mut self,
+        cursor: &mut impl Cursor<S>,
+        rows: RowSet<'_>,
+        mut size: BatchSize,
+        running: &mut RunningStatement<'_>,
+    ) -> Result<usize, Error> {
         let mut written = 0;
         loop {
+            running.work();
             let Portion { batch, after } = self.sink.while_read(cursor.next(&mut self.source, rows, &size)).await?;
             let count = batch.len();
+            running.pause(count);
+            if rows.depth > 0 {
+                self.source.context().take_related_rows(count)?;
+            }
             let bytes = self.write(rows, batch).await?;
             written += bytes;
             if after == After::Nothing || !rows.many {
@@ -65,7 +78,7 @@ impl<S: Source> Streaming<'_, S> {
     pub(crate) async fn write(&mut self, rows: RowSet<'_>, mut batch: Batch) -> Result<usize, Error> {
         if !batch.is_heavy() {
             let mut left = self.memory;
-            self.sink.while_read(load(&mut self.source, rows.level, &mut batch, &mut left)).await?;
+            _ = self.sink.while_read(load(&mut self.source, rows.level, &mut batch, &mut left)).await?;
         }
         if !batch.is_heavy() {
             self.sink.rows(&batch).await?;
@@ -97,15 +110,17 @@ impl<S: Source> Streaming<'_, S> {
     }
 }
 
-/// Loads the levels below a batch with one statement a level. If they do not fit, loads nothing and marks the batch as heavy.
-pub(crate) async fn load<S: Source>(source: &mut S, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<(), Error> {
+/// Loads the levels below a batch with one statement a level; returns how many rows. If they do not fit, loads nothing and marks the batch
+/// as heavy.
+pub(crate) async fn load<S: Source>(source: &mut S, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<usize, Error> {
     // Most statements have no relations, and skip the allocation.
-    if level.children.is_empty() { Ok(()) } else { Box::pin(load_children(source, level, batch, left)).await }
+    if level.children.is_empty() { Ok(0) } else { Box::pin(load_children(source, level, batch, left)).await }
 }
 
-async fn load_children<S: Source>(source: &mut S, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<(), Error> {
+async fn load_children<S: Source>(source: &mut S, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<usize, Error> {
     let pending = std::mem::take(&mut batch.pending);
     let mut loaded = Vec::with_capacity(pending.len());
+    let mut count = 0;
     for (keys, child) in pending.iter().zip(&level.children) {
         if keys.len() == 0 {
             loaded.push((Vec::new(), Batch::default()));
@@ -114,7 +129,8 @@ async fn load_children<S: Source>(source: &mut S, level: &Level, batch: &mut Bat
         let weights = match source.related(child, keys, left).await? {
             Gathered::TooMuch(weights) => weights,
             Gathered::Whole(owners, mut rows) => {
-                load(source, &child.level, &mut rows, left).await?;
+                source.context().take_related_rows(rows.len())?;
+                count += rows.len() + load(source, &child.level, &mut rows, left).await?;
                 if !rows.is_heavy() {
                     loaded.push((owners, rows));
                     continue;
@@ -124,10 +140,11 @@ async fn load_children<S: Source>(source: &mut S, level: &Level, batch: &mut Bat
         };
         batch.weigh(keys, &weights);
         batch.pending = pending;
-        return Ok(());
+        source.context().give_back_related_rows(count);
+        return Ok(0);
     }
     for ((keys, child), (owners, rows)) in pending.into_iter().zip(&level.children).zip(loaded) {
         batch.attach(Member { key: child.key.clone(), many: child.many }, keys, &owners, rows);
     }
-    Ok(())
+    Ok(count)
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, Rows, Statement, ToSql};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Gathering, Keys, Portion};
-use crate::run::{BatchSize, PageTotal, below, is_cached, page_total};
+use crate::run::{AnswerContext, BatchSize, PageTotal, StatementPart, below, is_cached, page_total};
 
 use super::{Sqlite, cell, row_encoder};
 
@@ -22,14 +22,16 @@ pub(super) fn prepared<'c>(connection: &'c Connection, text: &str) -> rusqlite::
     Ok(if is_cached(text) { Box::new(connection.prepare_cached(text)?) } else { Box::new(Box::new(connection.prepare(text)?)) })
 }
 
-pub(super) fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Error> {
+pub(super) fn total(connection: &Connection, context: &AnswerContext, query: &Query, count: usize) -> Result<i64, Error> {
     match page_total(query, count) {
         PageTotal::Known(total) => Ok(total),
         PageTotal::Ask(sql) => {
+            let running = context.begin(sql, StatementPart::Total);
             let mut statement = prepared(connection, sql.text())?;
             bind(&mut statement, sql, None)?;
-            let mut rows = statement.raw_query();
-            Ok(rows.next()?.map_or(Ok(0), |row| row.get(0))?)
+            let total = statement.raw_query().next()?.map_or(Ok(0), |row| row.get(0))?;
+            running.end(1);
+            Ok(total)
         }
     }
 }
@@ -99,13 +101,25 @@ pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) ->
     Ok(Portion { batch, after })
 }
 
-pub(super) fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
+pub(super) fn related(
+    connection: &Connection,
+    context: &AnswerContext,
+    child: &ChildLevel,
+    keys: &Keys,
+    left: &mut usize,
+) -> Result<Gathered, Error> {
+    let running = context.begin(&child.level.sql, StatementPart::Related);
+    let (mut count, max) = (0, context.related_rows_left());
     let mut statement = prepared(connection, child.level.sql.text())?;
     bind(&mut statement, &child.level.sql, Some(keys))?;
     let mut rows = statement.raw_query();
     let mut gathering = Gathering::new(keys.len(), left);
     let mut sets = Keys::of(&child.level);
     while let Some(row) = rows.next()? {
+        count += 1;
+        if count > max {
+            return Err(context.too_many_rows());
+        }
         row_encoder::row(gathering.buffer(), &child.level.outputs, row);
         if gathering.end_row(row.get::<_, u32>(0)?) {
             add_keys(&mut sets, &child.level, row);
@@ -114,6 +128,7 @@ pub(super) fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, 
             break;
         }
     }
+    running.end(count);
     Ok(gathering.end(sets))
 }
 

@@ -8,31 +8,33 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
-use crate::run::{BatchSize, Cursor, RowSet, Sink, Source, Streaming, load};
+use crate::run::{AnswerContext, BatchSize, Cursor, RowSet, Sink, Source, StatementPart, Streaming, load};
 
 use super::read::{bind, prepared, related, take_rows, total};
 use super::{Interrupt, Sqlite};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.
 pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option<(Batch, i64)>), Error> {
-    let (mut left, timeout, runtime) = (sqlite.memory, sqlite.timeout, Handle::current());
+    let (mut left, timeout, runtime, context) = (sqlite.memory, sqlite.timeout, Handle::current(), sqlite.context.clone());
     sqlite
         .run(move |connection, interrupt| {
             // One snapshot for the page, its relations and its total.
             let transaction = connection.unchecked_transaction()?;
+            let running = context.begin(&query.root.sql, StatementPart::Rows);
             let mut statement = prepared(connection, query.root.sql.text())?;
             bind(&mut statement, &query.root.sql, None)?;
             let Portion { mut batch, after } = take_rows(&mut statement.raw_query(), &query.root, &BatchSize::whole(left))?;
             drop(statement);
+            running.end(batch.len());
             if after == After::Nothing {
-                let mut snapshot = SqliteSnapshot { connection, interrupt, timeout };
-                runtime.block_on(load(&mut snapshot, &query.root, &mut batch, &mut left))?;
+                let mut snapshot = SqliteSnapshot { connection, interrupt, timeout, context: &context };
+                _ = runtime.block_on(load(&mut snapshot, &query.root, &mut batch, &mut left))?;
             }
             if after != After::Nothing || batch.is_heavy() {
                 transaction.finish()?;
                 return Ok((query, None));
             }
-            let total = total(connection, &query, batch.len())?;
+            let total = total(connection, &context, &query, batch.len())?;
             transaction.finish()?;
             Ok((query, Some((batch, total))))
         })
@@ -40,20 +42,22 @@ pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option
 }
 
 pub(crate) async fn stream(sqlite: &Sqlite, query: Query, mut sink: Sink) -> Result<(), Error> {
-    let (timeout, memory) = (sqlite.timeout, sqlite.memory);
+    let (timeout, memory, context) = (sqlite.timeout, sqlite.memory, sqlite.context.clone());
     let runtime = Handle::current();
     let reader = sink.reporter();
     let work = sqlite.run(move |connection, interrupt| {
         let transaction = connection.unchecked_transaction()?;
+        let mut running = context.begin(&query.root.sql, StatementPart::Rows);
         let mut statement = prepared(connection, query.root.sql.text())?;
         bind(&mut statement, &query.root.sql, None)?;
-        let source = SqliteSnapshot { connection, interrupt, timeout };
+        let source = SqliteSnapshot { connection, interrupt, timeout, context: &context };
         let mut streaming = Streaming { source, sink: &mut sink, memory };
         let (rows, size) = (RowSet::root(&query.root), BatchSize::first(memory));
-        runtime.block_on(streaming.drain(&mut statement.raw_query(), rows, size))?;
+        runtime.block_on(streaming.drain(&mut statement.raw_query(), rows, size, &mut running))?;
         drop(statement);
+        running.end(0);
         interrupt.renew(timeout);
-        let total = total(connection, &query, sink.count())?;
+        let total = total(connection, &context, &query, sink.count())?;
         transaction.finish()?;
         runtime.block_on(sink.finish(total))
     });
@@ -69,6 +73,7 @@ struct SqliteSnapshot<'c> {
     connection: &'c Connection,
     interrupt: &'c Interrupt,
     timeout: Duration,
+    context: &'c AnswerContext,
 }
 
 impl Cursor<SqliteSnapshot<'_>> for Rows<'_> {
@@ -80,15 +85,22 @@ impl Cursor<SqliteSnapshot<'_>> for Rows<'_> {
 }
 
 impl Source for SqliteSnapshot<'_> {
+    fn context(&self) -> &AnswerContext {
+        self.context
+    }
+
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
-        related(self.connection, child, keys, left)
+        related(self.connection, self.context, child, keys, left)
     }
 
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error> {
-        let sql = &rows.level.sql;
+        let (sql, context) = (&rows.level.sql, streaming.source.context);
+        let mut running = context.begin(sql, StatementPart::Related);
         let mut statement = prepared(streaming.source.connection, sql.text())?;
         bind(&mut statement, sql, rows.keys)?;
         let size = BatchSize::related(rows.many, streaming.memory);
-        streaming.drain(&mut statement.raw_query(), rows, size).await
+        let written = streaming.drain(&mut statement.raw_query(), rows, size, &mut running).await?;
+        running.end(0);
+        Ok(written)
     }
 }
