@@ -1,5 +1,6 @@
 //! The manifest with every name resolved and every identifier quoted.
 
+mod derived;
 mod resolve;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use hashbrown::HashMap;
 use crate::statement::Statement;
 use crate::types::{EnumValue, Scalar, Type};
 
+pub use derived::{Bucket, Derived, JsonPath, RelatedValue, TimeUnit};
 pub(crate) use resolve::resolve;
 pub use resolve::{CONNECTORS, OWN_CONTEXTS};
 
@@ -127,6 +129,12 @@ pub struct Field {
     pub stored: Stored,
     /// The type of its column on PostgreSQL, read from the database at boot.
     pub native: Native,
+    /// How its value is computed, if it has no column of its own.
+    pub derived: Option<Derived>,
+    /// Whether a row shows it unasked.
+    pub eager: bool,
+    /// The permissions without which the field is unknown: those of the resources it is computed from.
+    pub requires: Vec<String>,
     /// `,"name":`
     pub(crate) json_key: Arc<[u8]>,
 }
@@ -267,6 +275,11 @@ impl Resource {
         self.key.iter().map(|id| &self.fields[*id])
     }
 
+    /// The fields with a column.
+    pub fn stored_fields(&self) -> impl Iterator<Item = (FieldId, &Field)> {
+        self.fields.iter().enumerate().filter(|(_, field)| field.derived.is_none())
+    }
+
     /// The path of its operations: `/api/{context}/{plural}`, in kebab-case.
     pub fn path(&self) -> String {
         format!("/api/{}/{}", kebab(&self.context), kebab(&self.plural))
@@ -348,6 +361,11 @@ impl Catalog {
             field.kind = Type::One(Scalar::ForeignText);
         }
         field.native = native;
+    }
+
+    /// Gives derived fields the types that their values have on PostgreSQL. Called at boot, after the types of columns are known.
+    pub fn settle_derived(&mut self) {
+        derived::settle(self);
     }
 }
 

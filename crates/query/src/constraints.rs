@@ -1,8 +1,9 @@
-//! [`Manifest`] → [`Catalog`] with its constraints, which are parsed and planned once at boot, so that their faults are found then.
+//! [`Manifest`] → [`Catalog`] with its constraints and the filters of derived fields. They are parsed and planned once at boot, so that
+//! their faults are found then.
 
+mod cycles;
+mod derived;
 mod references;
-
-use std::collections::HashSet;
 
 use crate::catalog::{self, Catalog, Constraint, ResourceId};
 use crate::error::Error;
@@ -12,7 +13,6 @@ use crate::parse;
 use crate::plan::check_constraint;
 use crate::pointer::Layer;
 
-use references::constraint_targets;
 pub use references::{Polarity, Reference};
 
 impl Catalog {
@@ -31,25 +31,28 @@ impl Catalog {
                 let found = constrain(&mut catalog, id, json, *line);
                 faults.extend(found.into_iter().map(|message| ManifestFault { line: *line, message }));
             }
+            faults.extend(derived::set_filters(&mut catalog, id, declaration));
         }
         if faults.is_empty() {
-            faults = cycles(&catalog);
+            faults = cycles::faults(&catalog);
+        }
+        if faults.is_empty() {
+            derived::set_requirements(&mut catalog);
         }
         if faults.is_empty() { Ok(catalog) } else { Err(ManifestError(faults)) }
     }
 }
 
 impl Catalog {
-    /// The faults of constraints by the types that the database has.
+    /// The faults of constraints and derived fields by the types that the database has.
     pub fn constraint_faults(&self) -> Vec<ManifestFault> {
         let constraints = self.resources.iter().enumerate().filter_map(|(id, resource)| Some((id, resource.constraint.as_ref()?)));
-        constraints
-            .flat_map(|(id, constraint)| {
-                let messages =
-                    check_constraint(self, id, &constraint.statement).map_or_else(|error| messages(self, id, error), |()| Vec::new());
-                messages.into_iter().map(|message| ManifestFault { line: constraint.line, message })
-            })
-            .collect()
+        let of_constraints = constraints.flat_map(|(id, constraint)| {
+            let messages =
+                check_constraint(self, id, &constraint.statement).map_or_else(|error| messages(self, id, error), |()| Vec::new());
+            messages.into_iter().map(|message| ManifestFault { line: constraint.line, message })
+        });
+        of_constraints.chain(derived::faults(self)).collect()
     }
 }
 
@@ -97,30 +100,4 @@ fn forbidden_keys(json: &Json, messages: &mut Vec<String>) {
             _ => {}
         }
     }
-}
-
-/// Reports constraints that lead back to their own resource: planning them would never end.
-fn cycles(catalog: &Catalog) -> Vec<ManifestFault> {
-    let edges: Vec<Vec<ResourceId>> = (0..catalog.resources.len()).map(|id| constraint_targets(catalog, id)).collect();
-    let cyclic = catalog.resources.iter().enumerate().filter(|(start, _)| leads_back(*start, &edges));
-    cyclic
-        .map(|(_, resource)| ManifestFault {
-            line: resource.line,
-            message: format!("the constraint of `{}` leads back to itself through the constraints it follows", resource.full_name),
-        })
-        .collect()
-}
-
-fn leads_back(start: ResourceId, edges: &[Vec<ResourceId>]) -> bool {
-    let mut seen = HashSet::new();
-    let mut open = edges[start].clone();
-    while let Some(next) = open.pop() {
-        if next == start {
-            return true;
-        }
-        if seen.insert(next) {
-            open.extend(&edges[next]);
-        }
-    }
-    false
 }

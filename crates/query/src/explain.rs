@@ -181,6 +181,10 @@ impl<'s> Predicates<'s> {
             );
         }
         self.predicate(table, Layer::Policy, table.policy());
+        for lookup in table.lookups() {
+            self.table(&lookup.table);
+            self.predicate(&lookup.table, Layer::Policy, &lookup.filter);
+        }
     }
 
     fn predicate(&mut self, table: &Table<'_>, layer: Layer, predicate: &Predicate<'_>) {

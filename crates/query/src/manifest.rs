@@ -44,6 +44,33 @@ pub struct FieldDeclaration {
     pub values: Option<Vec<String>>,
     /// `stored`, how a SQLite file stores a timestamp
     pub stored: Option<String>,
+    /// How its value is computed, if it has no column.
+    pub derived: Option<DerivedDeclaration>,
+    pub eager: Option<bool>,
+}
+
+/// The declaration of a derived field.
+#[derive(Clone, Debug)]
+pub enum DerivedDeclaration {
+    /// `count = "orders"`, `sum = "orders.total"`
+    Related { function: RelatedFunction, of: String, filter: Option<Json> },
+    /// `json = "profile", path = ["plan", "tier"]`
+    JsonPath { of: String, path: Vec<String> },
+    /// `bucket = "month", of = "placedAt", zone = "Europe/Berlin"`
+    Bucket { unit: String, of: String, zone: Option<String> },
+}
+
+words! {
+    /// What a derived field computes from related rows.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RelatedFunction {
+        Count = "count",
+        Sum = "sum",
+        Min = "min",
+        Max = "max",
+        Avg = "avg",
+        Exists = "exists",
+    }
 }
 
 #[derive(Clone, Debug, Default)]

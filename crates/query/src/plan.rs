@@ -3,6 +3,7 @@
 mod aggregation;
 mod filter;
 mod load;
+pub(crate) mod lookup;
 mod operators;
 mod order;
 mod path;
@@ -23,6 +24,7 @@ use crate::value;
 pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
 pub(crate) use filter::check_constraint;
+use lookup::Lookup;
 use predicate::{Alias, Column, Comparison, Predicate};
 pub(crate) use table::Table;
 
@@ -63,7 +65,7 @@ pub enum PlanBody<'c> {
 #[derive(Debug)]
 pub struct Select<'c> {
     pub(crate) scope: Scope<'c>,
-    pub(crate) shown: Vec<(FieldId, Show)>,
+    pub(crate) shown: Vec<(Column<'c>, Show)>,
     pub(crate) children: Vec<Child<'c>>,
 }
 
@@ -189,6 +191,8 @@ pub(crate) struct Planner<'c, 's> {
     faults: Faults,
     aliases: u32,
     tables: usize,
+    /// The lookups of tables that are not settled yet.
+    lookups: Vec<Lookup<'c>>,
     /// Nodes of `where` in the query and in the wire constraint. The manifest's are not counted.
     filter_nodes: [usize; 2],
     stage: Stage,
@@ -205,6 +209,7 @@ impl<'c, 's> Planner<'c, 's> {
             faults: statement.faults.clone(),
             aliases: 0,
             tables: 0,
+            lookups: Vec::new(),
             filter_nodes: [0; 2],
             stage: Stage::Request,
             closed: false,
@@ -267,7 +272,7 @@ impl<'c, 's> Planner<'c, 's> {
             return found;
         }
         match found {
-            Some((id, field)) if !field.hidden => {
+            Some((id, field)) if self.viewer.knows(field) => {
                 if self.viewer.sees_unmasked(field) {
                     return Some((id, field));
                 }
@@ -276,15 +281,16 @@ impl<'c, 's> Planner<'c, 's> {
                 None
             }
             _ => {
-                let hint = did_you_mean(name, &Self::field_names(resource));
+                let hint = did_you_mean(name, &self.field_names(resource));
                 self.fault(Code::UnknownField, at, format!("`{}` has no field `{}`{hint}", resource.full_name, shorten(name)));
                 None
             }
         }
     }
 
-    fn field_names(resource: &Resource) -> Vec<&str> {
-        resource.fields.iter().filter(|field| !field.hidden).map(|field| field.name.as_str()).collect()
+    /// The fields that the viewer knows.
+    fn field_names<'r>(&self, resource: &'r Resource) -> Vec<&'r str> {
+        resource.fields.iter().filter(|field| self.viewer.knows(field)).map(|field| field.name.as_str()).collect()
     }
 
     /// The relations that the viewer may follow.

@@ -69,6 +69,11 @@ impl Viewer {
         }
     }
 
+    /// Whether the field exists for the account: it is not hidden, and the account may read all that it is computed from.
+    pub fn knows(&self, field: &Field) -> bool {
+        !field.hidden && field.requires.iter().all(|permission| self.has_permission(permission))
+    }
+
     /// Whether the resource has a key that is neither hidden nor masked. Such a key can find a row and break ties.
     pub fn sees_key(&self, resource: &Resource) -> bool {
         !resource.key.is_empty() && resource.key_fields().all(|field| !field.hidden && self.sees_unmasked(field))

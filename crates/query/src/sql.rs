@@ -8,6 +8,7 @@ mod exists;
 mod group;
 mod join;
 mod level;
+mod lookup;
 mod print;
 mod scope;
 #[cfg(test)]
@@ -17,7 +18,7 @@ mod tree;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::catalog::{Field, Identifier, Stored, TableName};
+use crate::catalog::{Derived, Field, Identifier, Stored, TableName};
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Operation, Plan, PlanBody, Show};
 use crate::types::{EnumValue, Scalar, Type};
@@ -352,11 +353,20 @@ impl Writer {
         self.number(alias.0 as usize);
     }
 
-    /// `t1."name"`, as stored.
+    /// `t1."name"`, as stored, or the value of a derived field.
     fn column(&mut self, column: Column<'_>) {
-        self.alias(column.alias);
+        match &column.field.derived {
+            None | Some(Derived::Unresolved) => self.stored_column(column.alias, &column.field.column),
+            Some(Derived::Related(_)) => dialect::looked_up(self, column),
+            Some(Derived::JsonPath(path)) => dialect::json_path(self, column, path),
+            Some(Derived::Bucket(bucket)) => dialect::bucket(self, column, bucket),
+        }
+    }
+
+    fn stored_column(&mut self, alias: Alias, column: &Identifier) {
+        self.alias(alias);
         self.raw(".");
-        self.identifier(&column.field.column);
+        self.identifier(column);
     }
 
     fn bind(&mut self, kind: Kind, arity: Arity, source: Source) -> usize {

@@ -98,7 +98,7 @@ fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
     let mut found = Vec::new();
     for (id, resource) in catalog.resources().iter().enumerate() {
         let Some(table) = schema.table(&resource.table, Dialect::Postgres) else { continue };
-        for (place, field) in resource.fields.iter().enumerate() {
+        for (place, field) in resource.stored_fields() {
             let column = table.column(field.column.plain(), Dialect::Postgres);
             found.extend(column.and_then(|column| native::native(&field.kind, column)).map(|native| (id, place, native)));
         }
@@ -112,6 +112,7 @@ fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
     for (resource, field) in collation::conflicts(catalog, schema) {
         catalog.set_native(resource, field, Native::TextByCollation);
     }
+    catalog.settle_derived();
 }
 
 struct Checker<'c> {
@@ -153,7 +154,7 @@ impl<'c> Checker<'c> {
             let name = &resource.table;
             self.warning(resource.line, format!("{what}: `{name}` was never filled and cannot be read; run REFRESH MATERIALIZED VIEW"));
         }
-        for field in &resource.fields {
+        for (_, field) in resource.stored_fields() {
             self.field(resource, table, field);
         }
         self.foreign_key_fields(resource);

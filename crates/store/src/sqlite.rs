@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 pub(crate) mod bulk_load;
 mod cell;
+mod derived;
 mod functions;
 mod ilike;
 mod interrupt;

@@ -10,7 +10,9 @@ use crate::messages::{did_you_mean, quoted_list};
 use crate::parse::RESERVED;
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
 
-use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake};
+use super::{
+    Catalog, Derived, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, derived, kebab, snake,
+};
 
 /// The contexts of the identity half. Only the built-in manifest declares them.
 pub const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
@@ -46,15 +48,37 @@ pub(crate) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, Ma
     for (id, declaration) in declarations.iter().enumerate() {
         resolver.relations(&mut catalog, id, declaration);
     }
+    if resolver.faults.is_empty() {
+        derived::resolve(&mut resolver, &mut catalog, &declarations);
+    }
     if resolver.faults.is_empty() { Ok(catalog) } else { Err(ManifestError(resolver.faults)) }
 }
 
-struct Resolver {
+/// A field without mask, as it is stored by itself.
+fn field_of(declaration: &FieldDeclaration, kind: Type, column: &str) -> Field {
+    Field {
+        name: declaration.name.clone(),
+        line: declaration.line,
+        column: Identifier::new(column),
+        nullable: declaration.null.unwrap_or(!declaration.key),
+        hidden: declaration.hidden,
+        mask: None,
+        kind,
+        stored: Stored::Standard,
+        native: Native::Standard,
+        derived: None,
+        eager: true,
+        requires: Vec::new(),
+        json_key: json::key(&declaration.name),
+    }
+}
+
+pub(super) struct Resolver {
     faults: Vec<ManifestFault>,
 }
 
 impl Resolver {
-    fn fault(&mut self, line: usize, message: impl Into<String>) {
+    pub(super) fn fault(&mut self, line: usize, message: impl Into<String>) {
         self.faults.push(ManifestFault { line, message: message.into() });
     }
 
@@ -83,8 +107,10 @@ impl Resolver {
         }
         let soft_delete = declaration.soft_delete.as_ref().and_then(|(name, line)| {
             let id = field_index.get(name).copied();
-            if id.is_none() {
-                self.fault(*line, format!("`soft-delete` names `{name}`, which is not a field of this resource"));
+            let is_derived = declaration.fields.iter().any(|field| field.name == *name && field.derived.is_some());
+            if id.is_none() || is_derived {
+                let what = if is_derived { "is a derived field" } else { "is not a field of this resource" };
+                self.fault(*line, format!("`soft-delete` names `{name}`, which {what}"));
             }
             id
         });
@@ -118,6 +144,10 @@ impl Resolver {
     fn field(&mut self, declaration: &FieldDeclaration) -> Option<Field> {
         let FieldDeclaration { line, name, kind, .. } = declaration;
         self.name(*line, name, "a field");
+        if declaration.derived.is_some() {
+            let field = field_of(declaration, Type::One(Scalar::BigInt), "value");
+            return Some(Field { derived: Some(Derived::Unresolved), eager: declaration.eager.unwrap_or(true), ..field });
+        }
         let (base, array) = kind.strip_suffix("[]").map_or((kind.as_str(), false), |base| (base, true));
         let Some(mut scalar) = Scalar::from_name(base) else {
             let (hint, types) = (did_you_mean(base, &TYPE_NAMES), quoted_list(&TYPE_NAMES));
@@ -127,22 +157,12 @@ impl Resolver {
         self.values(declaration, &mut scalar);
         let kind = if array { Type::Array(scalar) } else { Type::One(scalar) };
         let stored = self.stored(declaration, &kind);
-        let field = Field {
-            name: name.clone(),
-            line: *line,
-            column: Identifier::new(&declaration.column.clone().unwrap_or_else(|| snake(name))),
-            nullable: declaration.null.unwrap_or(!declaration.key),
-            hidden: declaration.hidden,
-            mask: self.mask(declaration, &kind),
-            kind,
-            stored,
-            native: Native::Standard,
-            json_key: json::key(name),
-        };
-        Some(field)
+        let mask = self.mask(declaration, &kind);
+        let column = declaration.column.clone().unwrap_or_else(|| snake(name));
+        Some(Field { mask, stored, ..field_of(declaration, kind, &column) })
     }
 
-    fn values(&mut self, declaration: &FieldDeclaration, scalar: &mut Scalar) {
+    pub(super) fn values(&mut self, declaration: &FieldDeclaration, scalar: &mut Scalar) {
         let FieldDeclaration { line, name, .. } = declaration;
         match (scalar, &declaration.values) {
             (Scalar::Enum(values), Some(declared)) if !declared.is_empty() => {
@@ -180,7 +200,7 @@ impl Resolver {
         stored
     }
 
-    fn mask(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Option<(Mask, Option<String>)> {
+    pub(super) fn mask(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Option<(Mask, Option<String>)> {
         let FieldDeclaration { line, name, unmask, .. } = declaration;
         let Some(word) = declaration.mask.as_deref() else {
             if unmask.is_some() {
@@ -274,6 +294,10 @@ impl Resolver {
             self.fault(line, format!("relation `{relation}` names `{name}`, which is not a field of `{}`{hint}", resource.full_name));
             return None;
         };
+        if field.derived.is_some() {
+            self.fault(line, format!("relation `{relation}`: `{name}` is a derived field and cannot be a join column"));
+            return None;
+        }
         if !field.kind.is_sortable() {
             self.fault(line, format!("relation `{relation}`: `{name}` of type {} cannot be a join column", field.kind.name()));
             return None;

@@ -1,6 +1,6 @@
 //! The relations and account variables that a constraint refers to, for `check` and for the search for cycles.
 
-use crate::catalog::{Catalog, Relation, Resource, ResourceId};
+use crate::catalog::{Catalog, FieldId, Relation, Resource, ResourceId};
 use crate::json::Json;
 use crate::statement::{self, Clause, Entry, Inside};
 
@@ -8,6 +8,8 @@ use crate::statement::{self, Clause, Entry, Inside};
 pub enum Reference<'c> {
     // The last relation of a dotted path such as `customer.country`.
     Relation { path: String, relation: &'c Relation, polarity: Polarity },
+    // A derived field of related rows.
+    Field { resource: ResourceId, field: FieldId },
     Variable(&'c str),
 }
 
@@ -23,25 +25,36 @@ impl Catalog {
     pub fn constraint_references<'c>(&'c self, resource: &'c Resource) -> Option<(usize, Vec<Reference<'c>>)> {
         let constraint = resource.constraint.as_ref()?;
         let mut walk = Walk { catalog: self, references: Vec::new() };
-        let start = Position { resource, path: String::new(), polarity: Polarity::Positive };
+        let start = Position::of(self.by_name(&resource.full_name)?, resource);
         constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
         constraint.statement.relations.iter().for_each(|node| walk.node(&start, node));
         Some((constraint.line, walk.references))
     }
 }
 
-pub(super) fn constraint_targets(catalog: &Catalog, id: ResourceId) -> Vec<ResourceId> {
+/// What the `where` of a constraint refers to.
+pub(super) fn references_of_constraint(catalog: &Catalog, id: ResourceId) -> Vec<Reference<'_>> {
     let resource = catalog.resource(id);
     let mut walk = Walk { catalog, references: Vec::new() };
     if let Some(constraint) = &resource.constraint {
-        let start = Position { resource, path: String::new(), polarity: Polarity::Positive };
+        let start = Position::of(id, resource);
         constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
     }
-    let targets = walk.references.iter().filter_map(|reference| match reference {
-        Reference::Relation { relation, .. } => Some(relation.target),
-        Reference::Variable(_) => None,
-    });
-    targets.collect()
+    walk.references
+}
+
+/// What the value of a derived field refers to: its relation, what it measures, and what its `where` names.
+pub(super) fn references_of_field(catalog: &Catalog, id: ResourceId, field: FieldId) -> Vec<Reference<'_>> {
+    let resource = catalog.resource(id);
+    let mut walk = Walk { catalog, references: Vec::new() };
+    if let Some(related) = resource.fields[field].related() {
+        let relation = &resource.relations[related.relation];
+        let target = Position::of(id, resource).below(catalog, relation);
+        walk.references.push(Reference::Relation { path: relation.name.clone(), relation, polarity: Polarity::Positive });
+        walk.references.extend(related.measured.and_then(|field| target.derived(field)));
+        related.filter.iter().flat_map(|statement| &statement.filters).for_each(|clause| walk.clause(&target, clause));
+    }
+    walk.references
 }
 
 struct Walk<'c> {
@@ -51,19 +64,30 @@ struct Walk<'c> {
 
 /// The place of a clause in a constraint.
 struct Position<'c> {
+    id: ResourceId,
     resource: &'c Resource,
     path: String,
     polarity: Polarity,
 }
 
 impl<'c> Position<'c> {
+    fn of(id: ResourceId, resource: &'c Resource) -> Self {
+        Position { id, resource, path: String::new(), polarity: Polarity::Positive }
+    }
+
+    /// A reference to a field, if it is computed from related rows.
+    fn derived(&self, field: FieldId) -> Option<Reference<'c>> {
+        self.resource.fields[field].related()?;
+        Some(Reference::Field { resource: self.id, field })
+    }
+
     fn below(&self, catalog: &'c Catalog, relation: &'c Relation) -> Self {
         let path = if self.path.is_empty() { relation.name.clone() } else { format!("{}.{}", self.path, relation.name) };
-        Position { resource: catalog.resource(relation.target), path, polarity: self.polarity }
+        Position { id: relation.target, resource: catalog.resource(relation.target), path, polarity: self.polarity }
     }
 
     fn negated(&self) -> Self {
-        Position { resource: self.resource, path: self.path.clone(), polarity: Polarity::Negated }
+        Position { id: self.id, resource: self.resource, path: self.path.clone(), polarity: Polarity::Negated }
     }
 }
 
@@ -87,7 +111,10 @@ impl<'c> Walk<'c> {
                 self.clause(&below, clause);
             }
             // The operators of a field have the shape of a clause.
-            (None, Inside::Object(clause)) => self.clause(position, clause),
+            (None, Inside::Object(clause)) => {
+                self.references.extend(position.resource.field(name).and_then(|(id, _)| position.derived(id)));
+                self.clause(position, clause);
+            }
             (_, Inside::Plain(json)) => self.value(json),
         }
     }

@@ -6,10 +6,19 @@ use toml::de::{DeTable, DeValue};
 use crate::json::Json;
 use crate::messages::{did_you_mean, quoted_list};
 
-use super::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
+use super::{
+    DerivedDeclaration, FieldDeclaration, Manifest, ManifestError, ManifestFault, RelatedFunction, RelationDeclaration, ResourceDeclaration,
+};
 
 const RESOURCE_KEYS: [&str; 8] = ["table", "plural", "permission", "public", "soft-delete", "constraint", "fields", "relations"];
-const FIELD_KEYS: [&str; 9] = ["type", "key", "column", "null", "hidden", "mask", "unmask", "values", "stored"];
+const FIELD_KEYS: [&str; 22] = [
+    "type", "key", "column", "null", "hidden", "mask", "unmask", "values", "stored", "count", "sum", "min", "max", "avg", "exists",
+    "where", "json", "path", "bucket", "of", "zone", "eager",
+];
+/// The keys that make a field a derived one.
+const DERIVED_KEYS: [&str; 8] = ["count", "sum", "min", "max", "avg", "exists", "json", "bucket"];
+/// The keys that only a field with a column takes.
+const COLUMN_KEYS: [&str; 4] = ["key", "column", "null", "stored"];
 const RELATION_KEYS: [&str; 5] = ["one", "many", "on", "through", "to"];
 
 impl Manifest {
@@ -178,30 +187,93 @@ impl Reader {
             return Some(field);
         }
         let mut typed = false;
-        for (key, value, _) in self.entries(value, "a field", &FIELD_KEYS) {
+        let entries = self.entries(value, "a field", &FIELD_KEYS);
+        field.derived = self.derived(name, offset, &entries)?;
+        for (key, value, _) in entries {
             match key {
                 "type" => {
                     typed = true;
                     field.kind = self.text(value, key)?;
                 }
+                "eager" => field.eager = self.boolean(value, key),
+                "count" | "sum" | "min" | "max" | "avg" | "exists" | "where" | "json" | "path" | "bucket" | "of" | "zone" => {}
                 "key" => field.key = self.boolean(value, key)?,
                 "column" => field.column = self.text(value, key),
                 "null" => field.null = self.boolean(value, key),
                 "hidden" => field.hidden = self.boolean(value, key)?,
                 "mask" => field.mask = self.text(value, key),
                 "unmask" => field.unmask = self.text(value, key),
-                "values" => field.values = self.texts(value),
+                "values" => field.values = self.texts(value, key),
                 _ => field.stored = self.text(value, key),
             }
         }
-        if !typed {
+        if !typed && field.derived.is_none() {
             self.fault(offset, format!("field `{name}` needs a type: `{name} = \"text\"` or `{name} = {{ type = \"text\", … }}`"));
             return None;
         }
         Some(field)
     }
 
-    fn texts(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Vec<String>> {
+    /// How the value of a field is computed; inside `None` if it has a column.
+    fn derived(&mut self, name: &str, offset: usize, entries: &[KeyValue<'_>]) -> Option<Option<DerivedDeclaration>> {
+        let find = |key: &str| entries.iter().find(|(found, ..)| *found == key);
+        let kinds: Vec<&str> = DERIVED_KEYS.into_iter().filter(|key| find(key).is_some()).collect();
+        let Some(kind) = kinds.first().copied() else {
+            let Some((key, _, at)) = ["where", "path", "of", "zone", "eager"].into_iter().find_map(find) else { return Some(None) };
+            self.fault(
+                *at,
+                format!("field `{name}`: `{key}` is accepted for a derived field only, which has one of {}", quoted_list(&DERIVED_KEYS)),
+            );
+            return None;
+        };
+        if kinds.len() > 1 {
+            self.fault(offset, format!("field `{name}` has {}; a derived field has one of them", quoted_list(&kinds)));
+            return None;
+        }
+        let accepted: &[&str] = match kind {
+            "json" => &["json", "path", "type", "values", "hidden", "mask", "unmask", "eager"],
+            "bucket" => &["bucket", "of", "zone", "hidden", "mask", "unmask", "eager"],
+            _ => &[kind, "where", "hidden", "mask", "unmask", "eager"],
+        };
+        if let Some((key, _, at)) = entries.iter().find(|(key, ..)| !accepted.contains(key)) {
+            let why = if COLUMN_KEYS.contains(key) { ", since it has no column" } else { "" };
+            self.fault(*at, format!("field `{name}` with `{kind}` does not take `{key}`{why}; it takes {}", quoted_list(accepted)));
+            return None;
+        }
+        let (_, value, _) = find(kind)?;
+        let of = self.text(value, kind)?;
+        Some(Some(match kind {
+            "json" => {
+                let Some((_, value, at)) = find("path") else {
+                    self.fault(offset, format!("field `{name}` needs `path`, such as `path = [\"plan\", \"tier\"]`"));
+                    return None;
+                };
+                let path = self.texts(value, "path")?;
+                if path.is_empty() || path.iter().any(|part| part.contains('\0')) {
+                    self.fault(*at, format!("field `{name}`: `path` must have at least one name, and none with U+0000"));
+                    return None;
+                }
+                DerivedDeclaration::JsonPath { of, path }
+            }
+            "bucket" => {
+                let Some((_, value, _)) = find("of") else {
+                    self.fault(offset, format!("field `{name}` needs `of`, a date or a timestamp: `of = \"placedAt\"`"));
+                    return None;
+                };
+                let zone = match find("zone") {
+                    Some((key, value, _)) => Some(self.text(value, key)?),
+                    None => None,
+                };
+                DerivedDeclaration::Bucket { unit: of, of: self.text(value, "of")?, zone }
+            }
+            word => {
+                let filter = find("where").map(|(_, value, _)| json(value.get_ref()));
+                DerivedDeclaration::Related { function: RelatedFunction::from_word(word)?, of, filter }
+            }
+        }))
+    }
+
+    fn texts(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<Vec<String>> {
         let items = value
             .get_ref()
             .as_array()
@@ -209,7 +281,7 @@ impl Reader {
         if let Some(Some(items)) = items {
             return Some(items);
         }
-        self.fault(value.span().start, "`values` must be an array of strings");
+        self.fault(value.span().start, format!("`{key}` must be an array of strings"));
         None
     }
 

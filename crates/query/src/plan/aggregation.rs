@@ -55,7 +55,7 @@ impl Keys {
 impl<'c> Planner<'c, '_> {
     pub(super) fn grouped(
         &mut self,
-        table: Table<'c>,
+        mut table: Table<'c>,
         filters: Vec<(Layer, Predicate<'c>)>,
         aggregation: &Aggregation,
         bounds: Bounds,
@@ -71,6 +71,7 @@ impl<'c> Planner<'c, '_> {
         let measures = self.measures(&table, &aggregation.fields, &mut keys, &mut joins);
         let order = self.group_order(&table, &groups, &aggregation.group_by);
         let groups = groups.into_iter().map(|(_, group)| group).collect();
+        self.settle_all(&mut table, &mut joins);
         Grouped { scope: Scope { table, filters, joins, order, bounds }, groups, measures }
     }
 

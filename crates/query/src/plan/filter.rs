@@ -92,7 +92,7 @@ impl<'c> Planner<'c, '_> {
                 }
             };
         }
-        let visible = subject.rights != Rights::Viewer || subject.resource.field(name).is_some_and(|(_, field)| !field.hidden);
+        let visible = subject.rights != Rights::Viewer || subject.resource.field(name).is_some_and(|(_, field)| self.viewer.knows(field));
         if !visible {
             if self.count_node(at) {
                 self.unknown_name(subject.resource, name, at);
@@ -116,7 +116,7 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn unknown_name(&mut self, resource: &Resource, name: &str, at: Location) {
-        let hint = did_you_mean(name, &[Self::field_names(resource), self.relation_names(resource)].concat());
+        let hint = did_you_mean(name, &[self.field_names(resource), self.relation_names(resource)].concat());
         let name = shorten(name);
         self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
     }
@@ -140,7 +140,7 @@ impl<'c> Planner<'c, '_> {
         if !self.descend(at, depth) {
             return Predicate::Never;
         }
-        let Some(table) = Table::reach(self, relation.target, subject.rights) else {
+        let Some(mut table) = Table::reach(self, relation.target, subject.rights) else {
             return Predicate::Never;
         };
         if subject.rights == Rights::Manifest && table.is_closed() {
@@ -149,6 +149,7 @@ impl<'c> Planner<'c, '_> {
         let pivot = self.alias();
         let inner = Subject { resource: table.resource, alias: table.alias, rights: subject.rights };
         let filter = self.clause(inner, clause, depth + 1);
+        self.settle(&mut table);
         Predicate::Exists(Box::new(Exists { parent: subject.alias, parent_resource: subject.resource, relation, pivot, table, filter }))
     }
 

@@ -1,25 +1,28 @@
 //! Rows of the root and of loaded relations, a level each.
 
-use crate::catalog::Resource;
+use crate::catalog::{Mask, Resource};
 use crate::error::{Code, shorten};
 use crate::messages::did_you_mean;
 use crate::parse::FIELDS;
 use crate::pointer::Layer;
 use crate::statement::{FieldSelection, RelationNode, SelectedField};
 
+use super::filter::Subject;
+use super::lookup::LookupUse;
 use super::order::OrderPosition;
-use super::predicate::Predicate;
-use super::{Bounds, Child, FieldId, Planner, Rights, Scope, Select, Show, Table};
+use super::predicate::{Column, Predicate};
+use super::{Bounds, Child, Planner, Rights, Scope, Select, Show, Table};
 
 impl<'c> Planner<'c, '_> {
-    pub(super) fn rows(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
+    pub(super) fn rows(&mut self, mut table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
         let statement = self.statement;
-        let (mut order, joins) = self.ordered(&table, &statement.order, OrderPosition::Root);
+        let (mut order, mut joins) = self.ordered(&table, &statement.order, OrderPosition::Root);
         self.tie_break(&table, &mut order, bounds);
         let selection = statement.fields.as_ref();
         let children = self.children(&table, &statement.relations, selection);
-        let shown = self.shown(table.resource, selection);
+        let shown = self.shown(&table, selection);
         self.check_selection(table.resource, &statement.relations, selection);
+        self.settle_all(&mut table, &mut joins);
         Select { scope: Scope { table, filters, joins, order, bounds }, shown, children }
     }
 
@@ -49,15 +52,16 @@ impl<'c> Planner<'c, '_> {
             }
             return None;
         };
-        let table = Table::reach(self, declared.target, Rights::Viewer)?;
+        let mut table = Table::reach(self, declared.target, Rights::Viewer)?;
         let pivot = self.alias();
         let filters = self.filters(&table, &relation.filters);
         let bounds = Bounds { limit: relation.limit, offset: relation.offset };
         let (mut order, joins) = self.ordered(&table, &relation.order, OrderPosition::RelationNode);
         self.tie_break(&table, &mut order, bounds);
         let children = self.children(&table, &relation.relations, selection);
-        let shown = self.shown(table.resource, selection);
+        let shown = self.shown(&table, selection);
         self.check_selection(table.resource, &relation.relations, selection);
+        self.settle(&mut table);
         let select = Select { scope: Scope { table, filters, joins, order, bounds }, shown, children };
         Some(Child { relation: declared, pivot, select })
     }
@@ -65,7 +69,7 @@ impl<'c> Planner<'c, '_> {
     /// Reports names of a selection that are no field and no loaded relation.
     fn check_selection(&mut self, resource: &'c Resource, loaded: &[RelationNode], selection: Option<&FieldSelection>) {
         for SelectedField { name, below } in selection.into_iter().flat_map(|selection| &selection.0) {
-            let field = resource.field(name).filter(|(_, field)| !field.hidden);
+            let field = resource.field(name).filter(|(_, field)| self.viewer.knows(field));
             let (code, message) = match (field, self.usable_relation(resource, name, Rights::Viewer)) {
                 (Some(_), _) if below.is_none() => continue,
                 (Some(_), _) => (Code::DotPath, format!("`{name}` of `{}` is a field, and has no fields", resource.full_name)),
@@ -75,7 +79,7 @@ impl<'c> Planner<'c, '_> {
                 (None, Some(_)) if !self.statement.faults.is_empty() => continue,
                 (None, Some(_)) => (Code::UnknownRelation, format!("`fields` names the relation `{name}`; load it in `relations`")),
                 (None, None) => {
-                    let hint = did_you_mean(name, &[Self::field_names(resource), self.relation_names(resource)].concat());
+                    let hint = did_you_mean(name, &[self.field_names(resource), self.relation_names(resource)].concat());
                     (Code::UnknownField, format!("`{}` has no field or relation `{}`{hint}", resource.full_name, shorten(name)))
                 }
             };
@@ -83,17 +87,23 @@ impl<'c> Planner<'c, '_> {
         }
     }
 
-    /// Every field that is selected and not hidden, masked or not.
-    fn shown(&self, resource: &Resource, selection: Option<&FieldSelection>) -> Vec<(FieldId, Show)> {
-        resource
-            .fields
-            .iter()
-            .enumerate()
-            .filter(|(_, field)| !field.hidden && selection.is_none_or(|selection| selection.find(&field.name).is_some()))
-            .map(|(id, field)| match &field.mask {
-                Some((mask, _)) if !self.viewer.sees_unmasked(field) => (id, Show::Masked(*mask)),
-                _ => (id, Show::Plain),
-            })
-            .collect()
+    /// Every field that is selected and not hidden, masked or not. Without a selection, those that are eager.
+    fn shown(&mut self, table: &Table<'c>, selection: Option<&FieldSelection>) -> Vec<(Column<'c>, Show)> {
+        let resource = table.resource;
+        let subject = Subject { resource, alias: table.alias, rights: Rights::Viewer };
+        let mut shown = Vec::with_capacity(resource.fields.len());
+        for (id, field) in resource.fields.iter().enumerate() {
+            let is_selected = selection.map_or(field.eager, |selection| selection.find(&field.name).is_some());
+            if !is_selected || !self.viewer.knows(field) {
+                continue;
+            }
+            shown.push(match &field.mask {
+                // No value is read.
+                Some((Mask::Redact, _)) if !self.viewer.sees_unmasked(field) => (table.column(id), Show::Masked(Mask::Redact)),
+                Some((mask, _)) if !self.viewer.sees_unmasked(field) => (self.column(subject, id, LookupUse::Shown), Show::Masked(*mask)),
+                _ => (self.column(subject, id, LookupUse::Shown), Show::Plain),
+            });
+        }
+        shown
     }
 }

@@ -12,6 +12,7 @@ use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
 
 use super::filter::Subject;
+use super::lookup::LookupUse;
 use super::predicate::{Column, Membership, Predicate};
 use super::{MAX_VALUES, Planner, Rights, peer_operators};
 
@@ -41,7 +42,7 @@ impl<'c> Planner<'c, '_> {
             self.fault(Code::Empty, clause.at, format!("`{}` needs at least one operator: {accepted}", field.name));
             return Predicate::Never;
         }
-        let column = Column { alias: subject.alias, field };
+        let column = self.column(subject, id, LookupUse::Filter);
         let mut all = Vec::with_capacity(clause.entries.len());
         for entry in &clause.entries {
             if self.faults.is_full() {

@@ -51,7 +51,9 @@ impl<'c> Planner<'c, '_> {
             return;
         }
         for (id, field) in resource.fields.iter().enumerate() {
-            if !field.hidden && self.viewer.sees_unmasked(field) && field.kind.is_sortable() {
+            // Related rows are not looked up for a tie-break.
+            let is_of_row = field.related().is_none();
+            if is_of_row && self.viewer.knows(field) && self.viewer.sees_unmasked(field) && field.kind.is_sortable() {
                 append(order, table.column(id));
             }
         }

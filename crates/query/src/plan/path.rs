@@ -4,11 +4,13 @@ use crate::catalog::{Link, Relation};
 use crate::error::{Code, shorten};
 use crate::pointer::{Layer, Location};
 
+use super::filter::Subject;
+use super::lookup::LookupUse;
 use super::predicate::Column;
 use super::{Join, Planner, Rights, Stage, Table};
 
 /// How many tables the dot-paths of a statement may join. SQLite joins 64, the root included.
-const MAX_JOINED_TABLES: usize = 60;
+pub(super) const MAX_JOINED_TABLES: usize = 60;
 
 /// Which relations a path may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +47,8 @@ impl<'c> Planner<'c, '_> {
     pub(super) fn path(&mut self, table: &Table<'c>, path: Path<'_>, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
         let Path { name, at, rights, following } = path;
         let Some((relation, column)) = name.split_once('.') else {
-            return self.usable_field(table.resource, name, at, rights).map(|(id, _)| table.column(id));
+            let (id, _) = self.usable_field(table.resource, name, at, rights)?;
+            return Some(self.column(Subject { resource: table.resource, alias: table.alias, rights }, id, LookupUse::Order));
         };
         if column.contains('.') {
             let message = format!("a dot-path has the form `relation.field`, with exactly one dot; found `{}`", shorten(name));
@@ -61,8 +64,9 @@ impl<'c> Planner<'c, '_> {
             return None;
         }
         let index = self.join(table, declared, at, rights, joins)?;
-        let (id, _) = self.usable_field(joins[index].table.resource, column, at, rights)?;
-        Some(joins[index].table.column(id))
+        let target = Subject { resource: joins[index].table.resource, alias: joins[index].table.alias, rights };
+        let (id, _) = self.usable_field(target.resource, column, at, rights)?;
+        Some(self.column(target, id, LookupUse::Order))
     }
 
     /// The column of a path in `order` or `groupBy`.
@@ -75,6 +79,17 @@ impl<'c> Planner<'c, '_> {
             return None;
         }
         Some(column)
+    }
+
+    /// Gives the tables of a query the lookups of their fields.
+    pub(super) fn settle_all(&mut self, table: &mut Table<'c>, joins: &mut [Join<'c>]) {
+        self.settle(table);
+        let mut joined = table.joined_lookups();
+        for join in joins {
+            self.settle(&mut join.table);
+            joined += tables(join.relation) + join.table.joined_lookups();
+        }
+        self.check_joined(joined);
     }
 
     /// The join of a relation; all paths along it share one.

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Resource, ResourceId};
 
+use super::lookup::{Lookup, LookupUse};
 use super::predicate::{Alias, Column, Predicate};
 use super::{Planner, Rights};
 
@@ -11,6 +12,8 @@ pub(crate) struct Table<'c> {
     pub(crate) resource: &'c Resource,
     pub(crate) alias: Alias,
     policy: Predicate<'c>,
+    /// The values of derived fields that the query needs.
+    pub(super) lookups: Vec<Lookup<'c>>,
     lifted_by: Option<&'c str>,
 }
 
@@ -27,12 +30,27 @@ impl<'c> Table<'c> {
         let alias = planner.alias();
         let policy = policy(planner, resource, alias);
         let lifted_by = target.constraint.as_ref().filter(|constraint| !planner.viewer.is_bound_by(constraint));
-        Some(Table { resource: target, alias, policy, lifted_by: lifted_by.and_then(|constraint| constraint.unless.as_deref()) })
+        Some(Table {
+            resource: target,
+            alias,
+            policy,
+            lookups: Vec::new(),
+            lifted_by: lifted_by.and_then(|constraint| constraint.unless.as_deref()),
+        })
     }
 
     /// The viewer's permission that lifts the constraint of the table.
     pub(crate) fn lifted_by(&self) -> Option<&'c str> {
         self.lifted_by
+    }
+
+    pub(crate) fn lookups(&self) -> &[Lookup<'c>] {
+        &self.lookups
+    }
+
+    /// How many lookups a query joins with this table.
+    pub(super) fn joined_lookups(&self) -> usize {
+        self.lookups.iter().filter(|lookup| lookup.used > LookupUse::Shown).count()
     }
 
     /// The condition that every row of this table meets.
@@ -45,6 +63,7 @@ impl<'c> Table<'c> {
         matches!(self.policy, Predicate::Never)
     }
 
+    /// The column of a field that is no derived field of related rows.
     pub(crate) fn column(&self, field: usize) -> Column<'c> {
         Column { alias: self.alias, field: &self.resource.fields[field] }
     }

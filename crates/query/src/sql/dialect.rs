@@ -4,14 +4,15 @@ mod postgres;
 mod shared;
 mod sqlite;
 
-use crate::catalog::{Field, Native};
+use crate::catalog::{Bucket, Field, JsonPath, Native};
+use crate::manifest::RelatedFunction;
 use crate::plan::Sort;
 use crate::plan::predicate::{Alias, Column, Comparison, Membership};
 use crate::statement::{Direction, Function};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
-use super::tree::{Logic, Operand, PivotColumn};
+use super::tree::{Logic, Operand, PivotColumn, SqlLookup};
 use super::{Arity, Kind, Writer};
 
 use shared::enum_values;
@@ -97,12 +98,18 @@ by_dialect! {
     fn sort_key(column: Column<'_>);
     /// A column inside an aggregate function.
     fn measured(column: Column<'_>);
+    /// The value of a field inside a json column.
+    fn json_path(column: Column<'_>, path: &JsonPath);
+    /// The start of the period that a date or a timestamp is in.
+    fn bucket(column: Column<'_>, bucket: &Bucket);
     /// A column inside `count`.
     fn counted(column: Column<'_>);
     /// The rest of `min(` or `max(`, since not every type has one.
     fn extreme_value(column: Column<'_>);
     /// The exact sum, or a float's.
     fn sum(column: Column<'_>);
+    /// What an aggregate function makes of a column, as a value of its type.
+    fn related(function: Function, column: Column<'_>);
 }
 
 /// The column of soft deletion is not set. A flag is set when it is true, another column when it is not NULL.
@@ -155,6 +162,38 @@ pub(super) fn join_keys_first(writer: &mut Writer) {
         // SQLite never reorders a CROSS JOIN: it goes from the few keys to the table's index.
         Dialect::Sqlite => " CROSS JOIN ",
     });
+}
+
+/// Joins a lookup with the rows so far.
+pub(super) fn join_lookup(writer: &mut Writer) {
+    writer.raw(match writer.dialect {
+        Dialect::Postgres => " CROSS JOIN LATERAL ",
+        Dialect::Sqlite => " CROSS JOIN ",
+    });
+}
+
+/// A lookup as a table with one row and the column `value`. SQLite has no lateral subquery, but a table-valued function may have an
+/// argument that depends on the row. JSON has no exact form of a float, so that its bits are passed.
+pub(super) fn lookup(writer: &mut Writer, lookup: &SqlLookup<'_>, write: impl FnOnce(&mut Writer)) {
+    let is_query = lookup.function != RelatedFunction::Exists;
+    let (before, after) = match writer.dialect {
+        Dialect::Postgres if is_query => ("", ""),
+        // Without a fence the planner evaluates the expression wherever the value is named.
+        Dialect::Postgres => ("(SELECT ", " AS value OFFSET 0)"),
+        Dialect::Sqlite if shared::is_float(lookup.field) => ("json_each(json_array(peristyle_bits(", ")))"),
+        Dialect::Sqlite => ("json_each(json_array(", "))"),
+    };
+    writer.raw(before);
+    write(writer);
+    writer.raw(after);
+}
+
+/// The column of a lookup.
+pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
+    let is_passed_as_bits = writer.dialect == Dialect::Sqlite && shared::is_float(column.field);
+    writer.raw(if is_passed_as_bits { "peristyle_double(" } else { "" });
+    writer.stored_column(column.alias, &column.field.column);
+    writer.raw(if is_passed_as_bits { ")" } else { "" });
 }
 
 /// Past this many branches an OR is hidden from SQLite's planner, which compares each with each, and a chain becomes a balanced tree.

@@ -185,7 +185,7 @@ impl Filters {
         if form == ExistsForm::Plain && self.context.join == JoinShape::TooWide {
             self.context.room = inside.context.room;
         }
-        join::relation_filter(exists, form, filters)
+        join::relation_filter(exists, form, filters, self.dialect)
     }
 
     fn inside_connector(self) -> Self {

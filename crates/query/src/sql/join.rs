@@ -1,10 +1,12 @@
 //! How rows of two tables are joined: for a relation filter, for a dot-path, and from the keys of a batch of parents.
 
 use crate::catalog::{Field, FieldId, Identifier, Link, Repeats, Resource, TableName};
+use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Alias, Column, Exists};
 use crate::plan::{Child, Join};
 
 use super::dialect::{self, Dialect, PivotJoin};
+use super::lookup;
 use super::tree::{
     ColumnNames, ColumnUse, Condition, Conditions, ExistsForm, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, KeyIn,
     Operand, PivotColumn, PivotUse, SelectList, SqlJoin, SqlSelect, TableAlias,
@@ -12,13 +14,13 @@ use super::tree::{
 
 /// A table on one side of a join.
 #[derive(Clone, Copy)]
-struct Side<'p> {
-    resource: &'p Resource,
-    alias: Alias,
+pub(super) struct Side<'p> {
+    pub(super) resource: &'p Resource,
+    pub(super) alias: Alias,
 }
 
 impl<'p> Side<'p> {
-    fn table(self) -> FromItem<'p> {
+    pub(super) fn table(self) -> FromItem<'p> {
         FromItem::Table(&self.resource.table, TableAlias::Plan(self.alias))
     }
 
@@ -43,11 +45,16 @@ impl<'p> Side<'p> {
 type Sources<'p> = (FromItem<'p>, Vec<SqlJoin<'p>>);
 
 /// A relation filter: at least one related row meets the filters.
-pub(super) fn relation_filter<'p>(exists: &'p Exists<'p>, form: ExistsForm, filters: Vec<Condition<'p>>) -> Condition<'p> {
+pub(super) fn relation_filter<'p>(
+    exists: &'p Exists<'p>,
+    form: ExistsForm,
+    filters: Vec<Condition<'p>>,
+    dialect: Dialect,
+) -> Condition<'p> {
     let own = Side { resource: exists.parent_resource, alias: exists.parent };
     let target = Side { resource: exists.table.resource, alias: exists.table.alias };
     let pivot = exists.pivot;
-    let (from, joins) = match &exists.relation.link {
+    let (from, mut joins) = match &exists.relation.link {
         Link::Direct(_) => (target.table(), Vec::new()),
         Link::Through { pivot: table, other, .. } => {
             let on = other
@@ -56,11 +63,12 @@ pub(super) fn relation_filter<'p>(exists: &'p Exists<'p>, form: ExistsForm, filt
             (FromItem::Table(table, TableAlias::Plan(pivot)), vec![inner_join(JoinKind::Inner, target.table(), on.collect())])
         }
     };
+    joins.extend(lookup::joins(&exists.table, LookupUse::Order, dialect));
     if form == ExistsForm::KeyIn {
         return key_in(exists, [own, target], (from, joins), filters);
     }
     let join = match &exists.relation.link {
-        Link::Direct(pairs) => pairs.iter().map(|(left, right)| JoinCondition::Equal(target.operand(*right), own.operand(*left))).collect(),
+        Link::Direct(pairs) => direct_columns(own, target, pairs),
         Link::Through { own: pairs, .. } => own_columns(own, pivot, pairs).collect(),
     };
     let fenced = form == ExistsForm::Fenced;
@@ -99,11 +107,9 @@ fn key_in<'p>(
 pub(super) fn left_join<'p>(join: &'p Join<'p>, policy: Vec<Condition<'p>>, dialect: Dialect) -> SqlJoin<'p> {
     let own = Side { resource: join.parent_resource, alias: join.parent };
     let target = Side { resource: join.table.resource, alias: join.table.alias };
+    let table = || lookup::with_lookups(target.table(), &join.table, dialect);
     let (from, on) = match &join.relation.link {
-        Link::Direct(pairs) => {
-            let equal = |(left, right): &(FieldId, FieldId)| JoinCondition::Equal(target.operand(*right), own.operand(*left));
-            (target.table(), Conditions { join: pairs.iter().map(equal).collect(), filters: policy })
-        }
+        Link::Direct(pairs) => (table(), Conditions { join: direct_columns(own, target, pairs), filters: policy }),
         Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(dialect).pivot_join == PivotJoin::KeyIn => {
             let column = |column: &'p Identifier, id: FieldId| target.pivot_column(join.pivot, column, id);
             let columns = other.iter().map(|(name, id)| Expression::Pivot(column(name, *id), PivotUse::Compared)).collect();
@@ -115,17 +121,17 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, policy: Vec<Condition<'p>>, dial
             };
             let keys = other.iter().map(|(_, id)| (target.column(*id), ColumnUse::JoinedToPivot)).collect();
             let key_in = JoinCondition::In(Box::new(KeyIn { keys, select }));
-            (target.table(), Conditions { join: JoinConditions::One(key_in), filters: policy })
+            (table(), Conditions { join: JoinConditions::One(key_in), filters: policy })
         }
         Link::Through { pivot, own: pairs, other, repeats } => {
             let read = |column: &'p Identifier| Operand::ReadPivot(join.pivot, column);
             let to_target = other.iter().map(|(column, id)| JoinCondition::Equal(target.operand(*id), read(column))).collect();
             let on = Conditions { join: to_target, filters: policy };
-            let to_target = SqlJoin { kind: JoinKind::Inner, from: target.table(), on };
+            let to_target = SqlJoin { kind: JoinKind::Inner, from: table(), on };
             let read_pivot =
                 FromItem::Query(Box::new(pivot_pairs(pivot, [own, target], (pairs, other), *repeats)), TableAlias::Plan(join.pivot));
             let from_own = pairs.iter().map(|(id, column)| JoinCondition::Equal(read(column), own.operand(*id))).collect();
-            (FromItem::Joined(Box::new((read_pivot, to_target))), Conditions { join: from_own, filters: Vec::new() })
+            (FromItem::Joined(Box::new((read_pivot, vec![to_target]))), Conditions { join: from_own, filters: Vec::new() })
         }
     };
     SqlJoin { kind: JoinKind::Left, from, on }
@@ -149,6 +155,34 @@ fn is_distinct(repeats: Repeats) -> bool {
     repeats == Repeats::Perhaps
 }
 
+pub(super) fn direct_columns<'p>(own: Side<'p>, target: Side<'p>, pairs: &'p [(FieldId, FieldId)]) -> JoinConditions<'p> {
+    pairs.iter().map(|(left, right)| JoinCondition::Equal(target.operand(*right), own.operand(*left))).collect()
+}
+
+/// The pairs of a pivot for one row of `own`, each once: the columns of the target as `x0`, …
+pub(super) fn pairs_of_row<'p>(
+    own: Side<'p>,
+    target: Side<'p>,
+    pivot: Alias,
+    (table, pairs, other): (&'p TableName, &'p [(FieldId, Identifier)], &'p [(Identifier, FieldId)]),
+    repeats: Repeats,
+) -> SqlSelect<'p> {
+    let fits = other.iter().map(|(column, id)| JoinCondition::Fits(target.pivot_column(pivot, column, *id)));
+    let conditions = Conditions { join: own_columns(own, pivot, pairs).chain(fits).collect(), filters: Vec::new() };
+    let select = SqlSelect::new(passed_columns(target, pivot, other, ""), FromItem::Table(table, TableAlias::Plan(pivot)));
+    SqlSelect { distinct: is_distinct(repeats), conditions, ..select }
+}
+
+fn passed_columns<'p>(target: Side<'p>, pivot: Alias, other: &'p [(Identifier, FieldId)], first: &'static str) -> SelectList<'p> {
+    let column = |(column, id): &'p (Identifier, FieldId)| Expression::Pivot(target.pivot_column(pivot, column, *id), PivotUse::Passed);
+    SelectList { first, list: other.iter().map(column).collect(), names: ColumnNames::Numbered("x") }
+}
+
+pub(super) fn passed_equals<'p>(target: Side<'p>, other: &'p [(Identifier, FieldId)], name: &'static str) -> JoinConditions<'p> {
+    let equal = |(index, (_, id)): (usize, &(Identifier, FieldId))| JoinCondition::Equal(target.operand(*id), Operand::Passed(name, index));
+    other.iter().enumerate().map(equal).collect()
+}
+
 fn own_columns<'p>(own: Side<'p>, pivot: Alias, pairs: &'p [(FieldId, Identifier)]) -> impl Iterator<Item = JoinCondition<'p>> {
     pairs.iter().map(move |(id, column)| JoinCondition::Equal(Operand::Pivot(own.pivot_column(pivot, column, *id)), own.operand(*id)))
 }
@@ -163,12 +197,13 @@ pub(super) struct FromKeys<'p> {
     parent: &'p Resource,
     child: &'p Child<'p>,
     target: Side<'p>,
+    dialect: Dialect,
 }
 
 impl<'p> FromKeys<'p> {
-    pub(super) fn new(parent: &'p Resource, child: &'p Child<'p>) -> Self {
+    pub(super) fn new(parent: &'p Resource, child: &'p Child<'p>, dialect: Dialect) -> Self {
         let table = &child.select.scope.table;
-        FromKeys { parent, child, target: Side { resource: table.resource, alias: table.alias } }
+        FromKeys { parent, child, target: Side { resource: table.resource, alias: table.alias }, dialect }
     }
 
     /// The keys as a table.
@@ -184,12 +219,12 @@ impl<'p> FromKeys<'p> {
             Link::Through { pivot, own, other, repeats } => {
                 let to_pivot = inner_join(JoinKind::KeysFirst, self.pivot(pivot), self.key_equals_pivot(own, other));
                 let joins = vec![to_pivot];
-                let columns = self.passed_columns(other, "k.n");
+                let columns = passed_columns(self.target, self.child.pivot, other, "k.n");
                 let select = SqlSelect { distinct: is_distinct(*repeats), joins, ..SqlSelect::new(columns, self.keys()) };
-                (FromItem::Query(Box::new(select), TableAlias::Text("k")), self.passed_equals_target(other, "k.x"))
+                (FromItem::Query(Box::new(select), TableAlias::Text("k")), passed_equals(self.target, other, "k.x"))
             }
         };
-        (from, vec![self.to_target(on)])
+        (from, self.to_target(on))
     }
 
     /// The related rows of one key, for a subquery inside a query of the keys.
@@ -197,34 +232,31 @@ impl<'p> FromKeys<'p> {
         match &self.child.relation.link {
             Link::Direct(pairs) => {
                 let conditions = Conditions { join: self.key_equals_target(pairs), ..filters };
-                SqlSelect { conditions, ..SqlSelect::new(columns, self.target.table()) }
+                SqlSelect { joins: self.lookups().collect(), conditions, ..SqlSelect::new(columns, self.target.table()) }
             }
             Link::Through { pivot, own, other, repeats } => {
                 let conditions = Conditions { join: self.key_equals_pivot(own, other), filters: Vec::new() };
-                let select = SqlSelect::new(self.passed_columns(other, ""), self.pivot(pivot));
+                let select = SqlSelect::new(passed_columns(self.target, self.child.pivot, other, ""), self.pivot(pivot));
                 let select = SqlSelect { distinct: is_distinct(*repeats), conditions, ..select };
-                let on = self.passed_equals_target(other, "x.x");
-                let joins = vec![inner_join(JoinKind::Inner, self.target.table(), on)];
+                let on = passed_equals(self.target, other, "x.x");
+                let joins = std::iter::once(inner_join(JoinKind::Inner, self.target.table(), on)).chain(self.lookups()).collect();
                 let from = FromItem::Query(Box::new(select), TableAlias::Text("x"));
                 SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) }
             }
         }
     }
 
-    /// A join of the keys with the target.
-    pub(super) fn to_target(self, on: JoinConditions<'p>) -> SqlJoin<'p> {
-        inner_join(JoinKind::KeysFirst, self.target.table(), on)
+    /// The joins of the keys with the target and its lookups.
+    pub(super) fn to_target(self, on: JoinConditions<'p>) -> Vec<SqlJoin<'p>> {
+        std::iter::once(inner_join(JoinKind::KeysFirst, self.target.table(), on)).chain(self.lookups()).collect()
+    }
+
+    fn lookups(self) -> impl Iterator<Item = SqlJoin<'p>> {
+        lookup::joins(&self.child.select.scope.table, LookupUse::Order, self.dialect)
     }
 
     fn pivot(self, table: &'p TableName) -> FromItem<'p> {
         FromItem::Table(table, TableAlias::Plan(self.child.pivot))
-    }
-
-    fn passed_columns(self, other: &'p [(Identifier, FieldId)], first: &'static str) -> SelectList<'p> {
-        let column = |(column, id): &'p (Identifier, FieldId)| {
-            Expression::Pivot(self.target.pivot_column(self.child.pivot, column, *id), PivotUse::Passed)
-        };
-        SelectList { first, list: other.iter().map(column).collect(), names: ColumnNames::Numbered("x") }
     }
 
     fn key_equals_target(self, pairs: &'p [(FieldId, FieldId)]) -> JoinConditions<'p> {
@@ -243,12 +275,5 @@ impl<'p> FromKeys<'p> {
         });
         let fits = other.iter().map(|(column, id)| JoinCondition::Fits(self.target.pivot_column(pivot, column, *id)));
         equal.chain(fits).collect()
-    }
-
-    fn passed_equals_target(self, other: &'p [(Identifier, FieldId)], name: &'static str) -> JoinConditions<'p> {
-        let equal = |(index, (_, id)): (usize, &(Identifier, FieldId))| {
-            JoinCondition::Equal(self.target.operand(*id), Operand::Passed(name, index))
-        };
-        other.iter().enumerate().map(equal).collect()
     }
 }

@@ -1,11 +1,13 @@
 //! The rows of one level: the root, or a relation's rows for all parents of a batch at once.
 
 use crate::catalog::{Field, FieldId, Link, Mask, Resource};
+use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::Column;
 use crate::plan::{Child, Select, Show};
 
 use super::dialect::{self, ParentLimit};
 use super::join::FromKeys;
+use super::lookup;
 use super::tree::{
     ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, OrderBy, SelectList, SqlJoin,
     SqlSelect, TableAlias,
@@ -21,7 +23,8 @@ pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
 pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
     let tree = SqlSelect::new(SelectList::text("count(*)"), scope::table(&select.scope.table));
-    print::sql(&SqlSelect { conditions: scope::filters(&select.scope, dialect), ..tree }, dialect)
+    let joins = lookup::joins(&select.scope.table, LookupUse::Filter, dialect).collect();
+    print::sql(&SqlSelect { joins, conditions: scope::filters(&select.scope, dialect), ..tree }, dialect)
 }
 
 /// The columns of a level: those that are shown, then the keys that its relations start from and that are not shown.
@@ -43,8 +46,8 @@ impl<'p> Columns<'p> {
             keys: Vec::new(),
             dialect,
         };
-        for (id, show) in &select.shown {
-            let field = &table.resource.fields[*id];
+        for (shown, show) in &select.shown {
+            let field = shown.field;
             let decode = match show {
                 Show::Masked(Mask::Redact) if field.masks_to_text() => Decode::Redacted,
                 Show::Masked(Mask::Redact) => Decode::RedactedNull,
@@ -54,7 +57,11 @@ impl<'p> Columns<'p> {
             let (column, is_read) = (columns.list.len(), !matches!(decode, Decode::Redacted | Decode::RedactedNull));
             columns.outputs.push(Output { key, column, decode, show: *show, values });
             if is_read {
-                columns.list.push(Expression::Column(table.column(*id), ColumnUse::Shown));
+                let lookup = table.lookups().iter().find(|lookup| lookup.alias == shown.alias && lookup.used == LookupUse::Shown);
+                columns.list.push(match lookup {
+                    Some(lookup) => Expression::Lookup(Box::new(lookup::value(lookup, dialect))),
+                    None => Expression::Column(*shown, ColumnUse::Shown),
+                });
             }
         }
         for child in &select.children {
@@ -142,13 +149,13 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
     let select = &child.select;
     let parent = parent.scope.table.resource;
     let mut columns = Columns::of(select, dialect);
-    let keys = FromKeys::new(parent, child);
+    let keys = FromKeys::new(parent, child, dialect);
     let filters = scope::filters(&select.scope, dialect);
     let (owner, tree) = match Fetch::choose(parent, child, dialect) {
         Fetch::KeyList { own, other } => {
             let column = select.scope.table.column(other);
             let owner = Owner::Key(columns.key(column));
-            (owner, by_key_list(columns.take(), child, filters, JoinCondition::InKeyList(column, own)))
+            (owner, by_key_list(columns.take(), child, filters, JoinCondition::InKeyList(column, own), dialect))
         }
         Fetch::KeyTable => (Owner::Number, by_key_table(columns.take(), child, filters, keys)),
         Fetch::Lateral => (Owner::Number, by_lateral(columns.take(), child, filters, keys)),
@@ -161,10 +168,17 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
     (owner, columns.level(select, &tree))
 }
 
-fn by_key_list<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, in_list: JoinCondition<'p>) -> SqlSelect<'p> {
+fn by_key_list<'p>(
+    list: Vec<Expression<'p>>,
+    child: &'p Child<'p>,
+    filters: Conditions<'p>,
+    in_list: JoinCondition<'p>,
+    dialect: Dialect,
+) -> SqlSelect<'p> {
     let scope = &child.select.scope;
+    let joins = lookup::joins(&scope.table, LookupUse::Order, dialect).collect();
     let conditions = Conditions { join: JoinConditions::One(in_list), ..filters };
-    SqlSelect { conditions, order: scope::order(scope), ..SqlSelect::new(SelectList::unnamed(list), scope::table(&scope.table)) }
+    SqlSelect { joins, conditions, order: scope::order(scope), ..SqlSelect::new(SelectList::unnamed(list), scope::table(&scope.table)) }
 }
 
 fn by_key_table<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, conditions: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
@@ -186,7 +200,7 @@ fn by_first_keys<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: C
     let key: Vec<Column<'_>> = table.resource.key.iter().map(|id| table.column(*id)).collect();
     let key_columns = key.iter().map(|column| Expression::Column(*column, ColumnUse::Stored)).collect();
     let first = first_of_one_key(SelectList::unnamed(key_columns), child, filters, keys);
-    let joins = vec![keys.to_target(JoinConditions::One(JoinCondition::UniqueKeyIn(key, Box::new(first))))];
+    let joins = keys.to_target(JoinConditions::One(JoinCondition::UniqueKeyIn(key, Box::new(first))));
     let order = OrderBy { first: "k.n", ..scope::order(&child.select.scope) };
     let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
     SqlSelect { joins, order, ..SqlSelect::new(columns, keys.keys()) }

@@ -1,5 +1,6 @@
 //! Writes a tree as text in one dialect and binds its values. Decides nothing.
 
+use crate::manifest::RelatedFunction;
 use crate::plan::predicate::Predicate;
 use crate::plan::{Bounds, Measured};
 use crate::statement::Function;
@@ -7,7 +8,7 @@ use crate::statement::Function;
 use super::dialect;
 use super::tree::{
     ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy,
-    PivotColumn, PivotUse, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
+    PivotColumn, PivotUse, SelectList, Sorted, SqlJoin, SqlLookup, SqlSelect, TableAlias,
 };
 use super::{Dialect, PredicateId, Sql, Writer, scope};
 
@@ -63,6 +64,7 @@ impl Writer {
                     writer.identifier(pivot.column);
                 }
                 (ColumnNames::OfPivot, _) => {}
+                (ColumnNames::Value, _) => writer.raw(" AS value"),
             }
         });
     }
@@ -87,6 +89,11 @@ impl Writer {
                 dialect::pivot_collation(self, pivot.field);
             }
             Expression::Measure(measured) => self.measure(measured),
+            Expression::Related(lookup) => match (lookup.function.aggregate(), lookup.measured) {
+                (Some(function), Some(column)) => dialect::related(self, function, column),
+                _ => self.raw("count(*)"),
+            },
+            Expression::Lookup(lookup) => self.lookup(lookup),
             Expression::RowNumber(scope) => {
                 self.raw("row_number() OVER (PARTITION BY k.n");
                 self.order_by(scope::order(scope));
@@ -147,10 +154,22 @@ impl Writer {
             FromItem::Joined(joined) => {
                 self.raw("(");
                 self.source(&joined.0);
-                self.join(&joined.1);
+                joined.1.iter().for_each(|join| self.join(join));
                 self.raw(")");
             }
+            FromItem::Lookup(lookup) => {
+                dialect::lookup(self, lookup, |writer| writer.lookup(lookup));
+                self.table_alias(TableAlias::Plan(lookup.alias));
+            }
         }
+    }
+
+    /// The value of a derived field, as an expression.
+    fn lookup(&mut self, lookup: &SqlLookup<'_>) {
+        if lookup.function == RelatedFunction::Exists {
+            self.raw("EXISTS ");
+        }
+        self.subquery(&lookup.select);
     }
 
     fn subquery(&mut self, select: &SqlSelect<'_>) {
@@ -165,6 +184,7 @@ impl Writer {
             JoinKind::Left => self.raw(" LEFT JOIN "),
             JoinKind::KeysFirst => dialect::join_keys_first(self),
             JoinKind::Lateral => self.raw(" CROSS JOIN LATERAL "),
+            JoinKind::Lookup => dialect::join_lookup(self),
         }
         self.source(&join.from);
         self.conditions(" ON ", &join.on);

@@ -4,6 +4,8 @@
 //! Text is in a node only as a `&'static str`, as an identifier of the catalog, or as a number of our own.
 
 use crate::catalog::{Field, Identifier, TableName};
+use crate::manifest::RelatedFunction;
+use crate::plan::lookup::Lookup;
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
 
@@ -85,6 +87,8 @@ pub(super) enum ColumnNames {
     Numbered(&'static str),
     /// The names of the pivot's columns.
     OfPivot,
+    /// `value`
+    Value,
 }
 
 /// What `AS` calls a table or a query.
@@ -105,6 +109,10 @@ pub(super) enum Expression<'p> {
     Column(Column<'p>, ColumnUse<'p>),
     Pivot(PivotColumn<'p>, PivotUse),
     Measure(&'p Measured<'p>),
+    /// The value of a derived field inside its own query.
+    Related(&'p Lookup<'p>),
+    /// The value of a derived field that only the answer needs.
+    Lookup(Box<SqlLookup<'p>>),
     /// The number of a row within its parent, in the order of a scope. Its name is `r`.
     RowNumber(&'p Scope<'p>),
 }
@@ -150,7 +158,18 @@ pub(super) enum FromItem<'p> {
     /// The keys of a batch of parents as a table `k`: values `v0`, … and their number `n`.
     Keys(Vec<&'p Field>),
     Query(Box<SqlSelect<'p>>, TableAlias),
-    Joined(Box<(FromItem<'p>, SqlJoin<'p>)>),
+    Joined(Box<(FromItem<'p>, Vec<SqlJoin<'p>>)>),
+    /// A table of one row and one column `value`.
+    Lookup(Box<SqlLookup<'p>>),
+}
+
+/// The value of a derived field: what the function makes of the rows of a query.
+#[derive(Debug)]
+pub(super) struct SqlLookup<'p> {
+    pub(super) alias: Alias,
+    pub(super) field: &'p Field,
+    pub(super) function: RelatedFunction,
+    pub(super) select: SqlSelect<'p>,
 }
 
 #[derive(Debug)]
@@ -167,6 +186,8 @@ pub(super) enum JoinKind {
     /// An inner join that goes from the keys to the table.
     KeysFirst,
     Lateral,
+    /// To a table of one row for each row so far.
+    Lookup,
 }
 
 /// The conditions of a `WHERE` or an `ON`, joined by AND.

@@ -18,7 +18,7 @@ impl<'c> Checker<'c> {
                         self.warning(line, negated(resource, &path, target));
                     }
                 }
-                Reference::Relation { .. } => {}
+                Reference::Relation { .. } | Reference::Field { .. } => {}
                 Reference::Variable(name) if is_account_variable(name) => {}
                 Reference::Variable(name) => self.warning(line, unknown(resource, name)),
             }

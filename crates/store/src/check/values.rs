@@ -30,7 +30,7 @@ struct DeclaredField {
 pub(crate) fn declared(catalog: &Catalog) -> Vec<DeclaredTable> {
     let declared = catalog.resources().iter().filter(|resource| !resource.is_own());
     let tables = declared.map(|resource| {
-        let fields = resource.fields.iter().map(|field| DeclaredField {
+        let fields = resource.stored_fields().map(|(_, field)| DeclaredField {
             name: format!("{}.{}", resource.full_name, field.name),
             line: field.line,
             column: field.column.plain().to_owned(),

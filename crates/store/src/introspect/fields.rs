@@ -27,7 +27,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| kind.family().is_some());
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
     for (column, kind) in kinds {
-        let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
+        let is_mapped = |resource: &&Resource| resource.stored_fields().any(|(_, field)| same(field.column.plain(), &column.name, dialect));
         if model.seen.tables.has_column(table, &column.name, model.dialect) || behind.iter().any(is_mapped) {
             continue;
         }
@@ -67,7 +67,8 @@ fn unreadable(column: &Column) -> String {
 }
 
 fn declared(field: &Field, table: &Table, dialect: Dialect) -> DraftField {
-    let column = table.column(field.column.plain(), dialect).map_or(field.column.plain(), |column| column.name.as_str());
+    let found = || table.column(field.column.plain(), dialect).map_or(field.column.plain(), |column| column.name.as_str());
+    let column = if field.derived.is_some() { "" } else { found() };
     DraftField {
         name: field.name.clone(),
         column: column.to_owned(),

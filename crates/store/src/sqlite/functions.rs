@@ -17,13 +17,16 @@ use rusqlite::{Connection, Result};
 use crate::decimal;
 
 use super::cell::{self, canonical};
+use super::derived;
 use super::ilike::ilike;
 use super::row_encoder::element;
 
-const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQLITE_DETERMINISTIC).union(FunctionFlags::SQLITE_INNOCUOUS);
+pub(super) const PURE: FunctionFlags =
+    FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQLITE_DETERMINISTIC).union(FunctionFlags::SQLITE_INNOCUOUS);
 
 pub(super) fn install(connection: &Connection) -> Result<()> {
     connection.create_collation("peristyle_decimal", decimal::compare)?;
+    derived::install(connection)?;
     fit(connection, "peristyle_bool", |value| Fit::kept_if(matches!(value, ValueRef::Integer(0 | 1))))?;
     fit(connection, "peristyle_int", |value| Fit::kept_if(matches!(value, ValueRef::Integer(number) if i32::try_from(number).is_ok())))?;
     fit(connection, "peristyle_bigint", |value| Fit::kept_if(matches!(value, ValueRef::Integer(_))))?;
@@ -49,8 +52,26 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("peristyle_json_overlap", 2, PURE, |context| held(context, Asked::Any))?;
     connection.create_scalar_function("peristyle_array_contains", 3, PURE, |context| listed(context, Asked::All))?;
     connection.create_scalar_function("peristyle_array_overlap", 3, PURE, |context| listed(context, Asked::Any))?;
+    // A float as a whole number, which JSON holds exactly, and back.
+    connection.create_scalar_function("peristyle_bits", 1, PURE, |context| {
+        Ok(context.get::<Option<f64>>(0)?.map(|value| value.to_bits().cast_signed()))
+    })?;
+    connection.create_scalar_function("peristyle_double", 1, PURE, |context| {
+        Ok(context.get::<Option<i64>>(0)?.map(|bits| f64::from_bits(bits.cast_unsigned())))
+    })?;
+    connection.create_scalar_function("peristyle_quotient", 2, PURE, |context| {
+        let sum = context.get::<Option<String>>(0)?;
+        Ok(sum.and_then(|sum| decimal::average(&sum, context.get(1).ok()?)))
+    })?;
+    connection.create_scalar_function("peristyle_float_quotient", 2, PURE, float_quotient)?;
     connection.create_aggregate_function("peristyle_float_sum", 1, PURE, FloatSum)?;
     connection.create_aggregate_function("peristyle_sum", 1, PURE, ExactSum)
+}
+
+/// A scaled-down sum of doubles, divided by a count and scaled up. NULL where it leaves the range of doubles.
+fn float_quotient(context: &Context<'_>) -> Result<Option<f64>> {
+    let (sum, count) = (context.get::<Option<f64>>(0)?, context.get::<i64>(1)?);
+    Ok(sum.map(|sum| sum / count as f64 * SCALE).filter(|value| value.is_finite()))
 }
 
 /// A stored value in its standard form.

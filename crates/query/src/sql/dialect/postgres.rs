@@ -1,17 +1,20 @@
 //! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
 
+mod derived;
 mod foreign;
 mod join_columns;
 mod json_comparison;
 
 use crate::catalog::{Field, Native};
 use crate::plan::predicate::{Column, Comparison, Membership};
+use crate::statement::Function;
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 use super::super::tree::Logic;
 use super::super::{Arity, Kind, Source, Writer};
 use super::shared::{among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
+pub(super) use derived::{bucket, json_path};
 use join_columns::standard;
 pub(super) use join_columns::{
     and_equal_by_index, and_fits, and_other_fits, and_pivot_fits, and_text_by_index, bind_keys, fitting_pivot_column, is_equal_by_bytes,
@@ -351,6 +354,61 @@ pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
     writer.raw(") < 1e-288 THEN 0 ELSE ");
     measured(writer, column);
     writer.raw(" * 5.421010862427522e-20 END)");
+}
+
+pub(super) fn related(writer: &mut Writer, function: Function, column: Column<'_>) {
+    match (function, column.field.kind.scalar()) {
+        (Function::Count, _) => writer.raw("count(*)"),
+        (Function::Min | Function::Max, _) if matches!(column.field.native, Native::Enum(..)) => {
+            // As the enum that it is, so that it compares in its own order.
+            writer.raw(if function == Function::Min { "min(" } else { "max(" });
+            counted(writer, column);
+            writer.raw(")");
+        }
+        (Function::Min | Function::Max, _) => super::extreme(writer, function, column),
+        (Function::Sum, Scalar::Int) => {
+            sum(writer, column);
+            writer.raw("::int8");
+        }
+        (Function::Sum, Scalar::Float) => float_value(writer, &|writer| sum(writer, column)),
+        (Function::Avg, Scalar::Float) => float_value(writer, &|writer| {
+            sum(writer, column);
+            writer.raw(" / nullif(");
+            count_of(writer, column);
+            writer.raw(", 0)");
+        }),
+        (Function::Sum, _) => {
+            sum(writer, column);
+            writer.raw("::numeric");
+        }
+        // Half away from zero at 16 decimals, by whole numbers: a quotient of `numeric` may have fewer decimals.
+        (Function::Avg, _) => {
+            writer.raw("trim_scale(sign(");
+            sum(writer, column);
+            writer.raw("::numeric) * div(abs(");
+            sum(writer, column);
+            writer.raw("::numeric) * 20000000000000000 + ");
+            count_of(writer, column);
+            writer.raw(", 2 * nullif(");
+            count_of(writer, column);
+            writer.raw(", 0)) * 0.0000000000000001)");
+        }
+    }
+}
+
+fn count_of(writer: &mut Writer, column: Column<'_>) {
+    writer.raw("count(");
+    measured(writer, column);
+    writer.raw(")");
+}
+
+/// A sum of doubles that were divided by `SCALE`, or its quotient, multiplied again; NULL where that leaves the range of doubles.
+fn float_value(writer: &mut Writer, scaled: &dyn Fn(&mut Writer)) {
+    writer.raw("CASE WHEN abs(");
+    scaled(writer);
+    writer.raw(") <= 9.745314011399998e288 THEN ");
+    scaled(writer);
+    writer.raw(" * 18446744073709551616 END");
 }
 
 pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {

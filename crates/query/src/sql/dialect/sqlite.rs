@@ -1,12 +1,15 @@
 //! SQLite: our functions `peristyle_<type>(x)` give the value in its standard form, or NULL when it does not fit the type.
 
+mod derived;
 mod double;
 
 use crate::catalog::{Field, Stored};
 use crate::plan::predicate::{Column, Comparison, Membership};
+use crate::statement::Function;
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
+pub(super) use self::derived::{bucket, json_path};
 pub(super) use self::{fitted as grouped, fitted as grouped_shown, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
 use super::super::{Arity, Kind, Source, Writer};
@@ -31,7 +34,11 @@ fn fit(writer: &mut Writer, field: &Field, column: Operand<'_>) {
 
 /// The function that brings a stored value to its standard form.
 fn function(field: &Field) -> &'static str {
-    match (&field.kind, field.stored) {
+    function_of(&field.kind, field.stored)
+}
+
+fn function_of(kind: &Type, stored: Stored) -> &'static str {
+    match (kind, stored) {
         (Type::Array(_), _) => "peristyle_array(",
         (Type::One(_), Stored::Datetime) => "peristyle_datetime(",
         (Type::One(_), Stored::Unix) => "peristyle_unix(",
@@ -386,6 +393,39 @@ pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
         fitted(writer, column);
     }
     writer.raw(")");
+}
+
+pub(super) fn related(writer: &mut Writer, function: Function, column: Column<'_>) {
+    let count = |writer: &mut Writer| {
+        writer.raw(", count(");
+        counted(writer, column);
+        writer.raw("))");
+    };
+    match (function, column.field.kind.scalar()) {
+        (Function::Count, _) => writer.raw("count(*)"),
+        (Function::Min | Function::Max, _) => super::extreme(writer, function, column),
+        (Function::Sum, Scalar::Float) => {
+            writer.raw("peristyle_float_quotient(");
+            sum(writer, column);
+            writer.raw(", 1)");
+        }
+        (Function::Sum, Scalar::Int) => {
+            writer.raw("CAST(");
+            sum(writer, column);
+            writer.raw(" AS INTEGER)");
+        }
+        (Function::Sum, _) => sum(writer, column),
+        (Function::Avg, Scalar::Float) => {
+            writer.raw("peristyle_float_quotient(");
+            sum(writer, column);
+            count(writer);
+        }
+        (Function::Avg, _) => {
+            writer.raw("peristyle_quotient(");
+            sum(writer, column);
+            count(writer);
+        }
+    }
 }
 
 pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {

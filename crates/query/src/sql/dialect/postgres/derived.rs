@@ -1,0 +1,179 @@
+//! Values inside a json column, and the starts of periods. All functions are immutable, so that an expression index can hold the values.
+
+use crate::catalog::{Bucket, JsonPath, Native, TimeUnit};
+use crate::plan::predicate::Column;
+use crate::types::{Scalar, Type};
+
+use super::super::super::Writer;
+use super::json_comparison::comparable_json;
+
+type Write<'w> = &'w dyn Fn(&mut Writer);
+
+/// The value at a path, or NULL where it has another type.
+pub(in super::super) fn json_path(writer: &mut Writer, column: Column<'_>, path: &JsonPath) {
+    let at_path = |writer: &mut Writer, operator: &'static str| {
+        writer.raw("(");
+        let source = |writer: &mut Writer| writer.stored_column(column.alias, &path.source.column);
+        if path.source.native == Native::JsonText {
+            comparable_json(writer, &source)
+        } else {
+            source(writer)
+        }
+        writer.raw(operator);
+        writer.raw("ARRAY[");
+        writer.separated(", ", &path.path, Writer::literal);
+        writer.raw("])");
+    };
+    let json: Write<'_> = &|writer| at_path(writer, " #> ");
+    let text: Write<'_> = &|writer| at_path(writer, " #>> ");
+    let number: Write<'_> = &|writer| {
+        json(writer);
+        writer.raw("::numeric");
+    };
+    let (kind, value): (&'static str, Write<'_>) = match column.field.kind.scalar() {
+        Scalar::Bool => ("boolean", &|writer| {
+            json(writer);
+            writer.raw("::bool");
+        }),
+        Scalar::Int => ("number", &|writer| whole(writer, number, " BETWEEN -2147483648 AND 2147483647", "::int4")),
+        Scalar::BigInt => ("number", &|writer| whole(writer, number, " BETWEEN -9223372036854775808 AND 9223372036854775807", "::int8")),
+        Scalar::Float => ("number", &|writer| float(writer, number)),
+        Scalar::Decimal => ("number", number),
+        Scalar::Uuid => ("string", &|writer| {
+            writer.raw("CASE WHEN ");
+            text(writer);
+            writer.raw(" ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$' THEN ");
+            text(writer);
+            writer.raw("::uuid END");
+        }),
+        _ => ("string", text),
+    };
+    writer.raw("(CASE WHEN jsonb_typeof(");
+    json(writer);
+    writer.raw(") = '");
+    writer.raw(kind);
+    writer.raw("' THEN ");
+    value(writer);
+    writer.raw(" END)");
+}
+
+fn whole(writer: &mut Writer, number: Write<'_>, range: &'static str, cast: &'static str) {
+    writer.raw("CASE WHEN ");
+    number(writer);
+    writer.raw(" % 1 = 0 AND ");
+    number(writer);
+    writer.raw(range);
+    writer.raw(" THEN ");
+    number(writer);
+    writer.raw(cast);
+    writer.raw(" END");
+}
+
+/// A number beyond the range of doubles is NULL, one below it is zero: a cast would fail.
+fn float(writer: &mut Writer, number: Write<'_>) {
+    writer.raw("CASE WHEN abs(");
+    number(writer);
+    writer.raw(") < 1e-323 THEN 0 WHEN abs(");
+    number(writer);
+    writer.raw(") <= 1.7976931348623157e308 THEN ");
+    number(writer);
+    writer.raw("::float8 END");
+}
+
+fn unit_text(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Hour => "date_trunc('hour', ",
+        TimeUnit::Day => "date_trunc('day', ",
+        TimeUnit::Week => "date_trunc('week', ",
+        TimeUnit::Month => "date_trunc('month', ",
+        TimeUnit::Quarter => "date_trunc('quarter', ",
+        TimeUnit::Year => "date_trunc('year', ",
+    }
+}
+
+/// The start of the period that a date or a timestamp is in.
+pub(in super::super) fn bucket(writer: &mut Writer, column: Column<'_>, bucket: &Bucket) {
+    let source: Write<'_> = &|writer| writer.stored_column(column.alias, &bucket.source.column);
+    let unit = unit_text(bucket.unit);
+    if column.field.kind == Type::One(Scalar::Date) {
+        writer.raw("(");
+        writer.raw(unit);
+        source(writer);
+        return writer.raw("::timestamp)::date)");
+    }
+    let utc: Write<'_> = &|writer| {
+        source(writer);
+        if bucket.source.native != Native::TimestampWithoutZone {
+            writer.raw(" AT TIME ZONE 'UTC'");
+        }
+    };
+    let Some(zone) = &bucket.zone else {
+        writer.raw("(");
+        writer.raw(unit);
+        utc(writer);
+        return writer.raw(") AT TIME ZONE 'UTC')");
+    };
+    let at_zone = |writer: &mut Writer| {
+        writer.raw(" AT TIME ZONE ");
+        writer.literal(zone);
+    };
+    let local: Write<'_> = &|writer| {
+        writer.raw("((");
+        utc(writer);
+        writer.raw(") AT TIME ZONE 'UTC'");
+        at_zone(writer);
+        writer.raw(")");
+    };
+    if bucket.unit == TimeUnit::Hour {
+        // An hour that comes twice is two buckets: each row keeps its own offset.
+        writer.raw("((");
+        utc(writer);
+        writer.raw(" - (");
+        local(writer);
+        writer.raw(" - ");
+        writer.raw(unit);
+        local(writer);
+        return writer.raw("))) AT TIME ZONE 'UTC')");
+    }
+    // The local start, then its instant: the later one if it comes twice.
+    let start: Write<'_> = &|writer| {
+        writer.raw(unit);
+        local(writer);
+        writer.raw(")");
+    };
+    let later: Write<'_> = &|writer| {
+        writer.raw("(");
+        start(writer);
+        at_zone(writer);
+        writer.raw(")");
+    };
+    // The instant by the offset of half a day before, which is the earlier one if the local start comes twice.
+    let before: Write<'_> = &|writer| {
+        writer.raw("(");
+        later(writer);
+        writer.raw(" AT TIME ZONE 'UTC' - interval '12 hours')");
+    };
+    let earlier: Write<'_> = &|writer| {
+        writer.raw("((");
+        start(writer);
+        writer.raw(" - (");
+        before(writer);
+        writer.raw(" AT TIME ZONE 'UTC'");
+        at_zone(writer);
+        writer.raw(" - ");
+        before(writer);
+        writer.raw(")) AT TIME ZONE 'UTC')");
+    };
+    writer.raw("(CASE WHEN (");
+    earlier(writer);
+    at_zone(writer);
+    writer.raw(") = ");
+    start(writer);
+    writer.raw(" THEN least(");
+    later(writer);
+    writer.raw(", ");
+    earlier(writer);
+    writer.raw(") ELSE ");
+    later(writer);
+    writer.raw(" END)");
+}

@@ -1,0 +1,42 @@
+//! Values inside a json column, and the starts of periods, by our own functions.
+
+use crate::catalog::{Bucket, Field, JsonPath};
+use crate::plan::predicate::Column;
+use crate::types::{Scalar, Type};
+
+use super::super::super::Writer;
+use super::function_of;
+
+/// The value at a path, or NULL where it has another type.
+pub(in super::super) fn json_path(writer: &mut Writer, column: Column<'_>, path: &JsonPath) {
+    writer.raw("peristyle_json_path(");
+    writer.stored_column(column.alias, &path.source.column);
+    writer.raw(", '");
+    writer.raw(scalar_name(column.field));
+    writer.raw("', ");
+    writer.separated(", ", &path.path, Writer::literal);
+    writer.raw(")");
+}
+
+fn scalar_name(field: &Field) -> &'static str {
+    match field.kind.scalar() {
+        Scalar::Enum(_) => Scalar::Text.name(),
+        other => other.name(),
+    }
+}
+
+/// The start of the period that a date or a timestamp is in.
+pub(in super::super) fn bucket(writer: &mut Writer, column: Column<'_>, bucket: &Bucket) {
+    let is_date = column.field.kind == Type::One(Scalar::Date);
+    writer.raw(if is_date { "peristyle_date_bucket(" } else { "peristyle_bucket(" });
+    writer.raw(function_of(&column.field.kind, bucket.source.stored));
+    writer.stored_column(column.alias, &bucket.source.column);
+    writer.raw("), '");
+    writer.raw(bucket.unit.as_str());
+    if let Some(zone) = &bucket.zone {
+        writer.raw("', ");
+        writer.literal(zone);
+        return writer.raw(")");
+    }
+    writer.raw(if is_date { "')" } else { "', 'UTC')" });
+}
