@@ -5,7 +5,8 @@ pub mod json_schema;
 mod names;
 pub mod typescript;
 
-use crate::catalog::{Catalog, Field, Mask, Relation, Resource};
+use crate::catalog::{Bucket, Catalog, Derived, Field, FieldId, JsonPath, Mask, RelatedValue, Relation, Resource};
+use crate::manifest::RelatedFunction;
 use crate::types::{Scalar, Type};
 
 pub use names::{UniqueNames, upper_first};
@@ -44,11 +45,48 @@ fn row_field(resource: &Resource, field: &Field) -> String {
     }
 }
 
+/// Whether every row shows the field, unless a selection leaves it out.
+pub fn is_always_shown(field: &Field) -> bool {
+    field.eager && field.requires.is_empty()
+}
+
+/// What a derived field is computed from, and when it is shown.
+pub fn origin(resource: &Resource, field: &Field) -> Option<String> {
+    let name = |id: FieldId| &resource.fields[id].name;
+    let mut text = match field.derived.as_ref()? {
+        Derived::Unresolved => return None,
+        Derived::Related(RelatedValue { function: RelatedFunction::Exists, of, .. }) => format!("whether `{of}` has a row"),
+        Derived::Related(RelatedValue { function, of, filter, .. }) => {
+            format!("{} of `{of}`{}", function.as_str(), if filter.is_some() { " that meet a condition" } else { "" })
+        }
+        Derived::JsonPath(JsonPath { of, path, .. }) => {
+            let path: Vec<&str> = path.iter().map(|part| &**part).collect();
+            format!("`{}` inside `{}`", path.join("."), name(*of))
+        }
+        Derived::Bucket(Bucket { of, unit, zone, .. }) => {
+            format!("start of the {} of `{}` in {}", unit.as_str(), name(*of), zone.as_deref().unwrap_or("UTC"))
+        }
+    };
+    if !field.requires.is_empty() {
+        let permissions: Vec<String> = field.requires.iter().map(|permission| format!("`{permission}`")).collect();
+        let noun = if permissions.len() == 1 { "permission" } else { "permissions" };
+        text.push_str(&format!("; requires the {noun} {}", permissions.join(", ")));
+    }
+    if !field.eager {
+        text.push_str("; shown only if it is named");
+    }
+    Some(text)
+}
+
 fn type_of(resource: &Resource, field: &Field) -> String {
     let is_key = resource.key_fields().any(|key| key.name == field.name);
     let mut text = field.kind.name();
     if is_key {
         text.push_str(if resource.key.len() == 1 { ", the key" } else { ", part of the key" });
+    }
+    if let Some(origin) = origin(resource, field) {
+        text.push_str(", ");
+        text.push_str(&origin);
     }
     text
 }

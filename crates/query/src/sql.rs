@@ -266,6 +266,14 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
     }
 }
 
+/// The expression of a field that is computed from one column, as an index would hold it.
+pub fn index_expression(field: &Field, dialect: Dialect) -> Option<String> {
+    field.source()?;
+    let mut writer = Writer { has_one_table: true, ..Writer::new(dialect) };
+    writer.column(Column { alias: Alias(0), field });
+    Some(writer.text)
+}
+
 /// One predicate by itself, for explain. Its parameters have the numbers that they have in the whole statement.
 pub(crate) fn fragment(predicate: &Predicate<'_>, whole: &Sql, dialect: Dialect) -> Sql {
     let conditions = exists::Filters::new(dialect, std::iter::once(predicate)).conditions([predicate]);
@@ -294,6 +302,8 @@ struct Writer {
     predicate: PredicateId,
     /// The numbers of the parameters, if they are not counted from one.
     numbers: Vec<usize>,
+    /// Whether columns are named without their table.
+    has_one_table: bool,
 }
 
 impl Writer {
@@ -304,6 +314,7 @@ impl Writer {
             params: Vec::with_capacity(8),
             predicate: PredicateId::NONE,
             numbers: Vec::new(),
+            has_one_table: false,
         }
     }
 
@@ -364,8 +375,10 @@ impl Writer {
     }
 
     fn stored_column(&mut self, alias: Alias, column: &Identifier) {
-        self.alias(alias);
-        self.raw(".");
+        if !self.has_one_table {
+            self.alias(alias);
+            self.raw(".");
+        }
         self.identifier(column);
     }
 

@@ -3,6 +3,7 @@
 mod affinity;
 mod collation;
 mod constraint;
+mod derived;
 mod field;
 mod foreign;
 mod native;
@@ -172,6 +173,7 @@ impl<'c> Checker<'c> {
         for relation in &resource.relations {
             self.relation(resource, relation);
         }
+        self.derived_fields(resource);
         self.constraint(resource);
     }
 

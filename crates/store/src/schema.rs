@@ -68,6 +68,8 @@ pub struct Table {
     pub broken_keys: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
     pub indexes: Vec<Vec<String>>,
+    /// The expressions of indexes, as PostgreSQL writes them.
+    pub expressions: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -23,6 +23,8 @@ pub struct RelatedValue {
     /// The index of the relation in its resource.
     pub relation: usize,
     pub function: RelatedFunction,
+    /// What it is computed from, as the manifest has it: `orders`, `orders.total`.
+    pub of: Box<str>,
     /// The field of the target that the function takes; none for `count` and `exists`.
     pub measured: Option<FieldId>,
     /// Which related rows count.
@@ -206,7 +208,7 @@ fn related(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, fun
         },
     };
     let kind = function.kind(measured.map(|id| &target.fields[id].kind));
-    let stored = Derived::Related(RelatedValue { relation: index, function, measured, filter: None, same_as: place.id });
+    let stored = Derived::Related(RelatedValue { relation: index, function, of: of.into(), measured, filter: None, same_as: place.id });
     settle_field(resolver, catalog, place, kind, stored);
     catalog.resources[place.resource].fields[place.id].nullable = takes_field;
     true

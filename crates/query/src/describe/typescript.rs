@@ -10,7 +10,7 @@ use crate::json::build::compact;
 use crate::types::{Scalar, Type};
 
 use super::names::Names;
-use super::{relation_comment, resource_comment, row_field, shows_null, shows_stars};
+use super::{is_always_shown, relation_comment, resource_comment, row_field, shows_null, shows_stars};
 
 pub fn module(catalog: &Catalog) -> String {
     let names = Names::of(catalog);
@@ -67,7 +67,8 @@ impl TypeWriter<'_> {
         _ = writeln!(out, "export interface {} {{", self.name("Fields"));
         for (id, field) in self.shown() {
             comment(out, "  ", &row_field(self.resource, field));
-            _ = writeln!(out, "  {}: {};", field.name, self.shown_type(id, field));
+            let optional = if is_always_shown(field) { "" } else { "?" };
+            _ = writeln!(out, "  {}{optional}: {};", field.name, self.shown_type(id, field));
         }
         out.push_str("}\n");
         comment(out, "", &format!("A row with its loaded relations, of {}", resource_comment(self.resource)));

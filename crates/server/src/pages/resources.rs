@@ -60,6 +60,9 @@ struct DescribedField<'c> {
     operators: Vec<&'static str>,
     functions: Vec<&'static str>,
     sortable: bool,
+    /// What a derived field is computed from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    derived: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -82,7 +85,7 @@ fn describe<'c>(
     viewer: &Viewer,
 ) -> DescribedResource<'c> {
     let found = viewer.sees_key(resource);
-    let fields = resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden);
+    let fields = resource.fields.iter().enumerate().filter(|(_, field)| viewer.knows(field));
     DescribedResource {
         name: &resource.full_name,
         context: &resource.context,
@@ -129,6 +132,7 @@ fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> D
         operators: if usable { field.kind.operators() } else { Vec::new() },
         functions: if usable { field.kind.functions() } else { Vec::new() },
         sortable: usable && field.kind.is_sortable(),
+        derived: query::describe::origin(resource, field),
     }
 }
 

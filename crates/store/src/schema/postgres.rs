@@ -56,7 +56,8 @@ const INDEXES: &str = r"
            m.amname IN ('btree', 'hash'),
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place)
                  LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number AND k.number > 0
-                 WHERE k.place <= i.indnkeyatts ORDER BY k.place)
+                 WHERE k.place <= i.indnkeyatts ORDER BY k.place),
+           pg_catalog.pg_get_expr(i.indexprs, i.indrelid)
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = c.relam
     WHERE i.indisvalid ORDER BY i.indrelid, c.relname";
 
@@ -207,6 +208,7 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
     let (primary, unique, finds_equal): (bool, bool, bool) = (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
     let columns: Vec<Option<String>> = row.try_get(4)?;
     let leading: Vec<String> = columns.into_iter().map_while(|column| column).collect();
+    table.expressions.extend(row.try_get::<_, Option<String>>(5)?);
     // An index does not cover rows of inheriting tables.
     if primary && !table.has_heirs {
         table.primary_key.clone_from(&leading);

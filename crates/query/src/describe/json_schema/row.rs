@@ -1,7 +1,7 @@
 //! The schema of a row: every field that is not hidden, and the loaded relations.
 
 use crate::catalog::{Field, FieldId};
-use crate::describe::{relation_comment, resource_comment, row_field, shows_null, shows_stars};
+use crate::describe::{is_always_shown, relation_comment, resource_comment, row_field, shows_null, shows_stars};
 use crate::json::Json;
 use crate::object;
 use crate::types::{Scalar, Type};
@@ -25,7 +25,7 @@ impl SchemaBuilder<'_> {
             let comment = format!("Only if loaded: {}", relation_comment(self.catalog, relation));
             properties.push((relation.name.clone(), described(rows, comment)));
         }
-        let required: Vec<&str> = shown.iter().map(|(_, field)| field.name.as_str()).collect();
+        let required: Vec<&str> = shown.iter().filter(|(_, field)| is_always_shown(field)).map(|(_, field)| field.name.as_str()).collect();
         described(Json::Object(closed(properties, &required)), format!("A row of {}", resource_comment(self.resource)))
     }
 

@@ -23,7 +23,9 @@ fn field_description(resource: &Resource, field: &Field) -> String {
     if resource.key_fields().any(|key| key.name == field.name) {
         text.push_str(", part of the key");
     }
-    if !field.nullable {
+    if let Some(origin) = query::describe::origin(resource, field) {
+        _ = write!(text, ", {origin}");
+    } else if !field.nullable {
         text.push_str(", set in every row");
     }
     if let Scalar::Enum(values) = field.kind.scalar() {

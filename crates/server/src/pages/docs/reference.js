@@ -45,8 +45,8 @@ function fields(resource, onOperator) {
     element(
       'tr',
       { role: 'row', 'data-field': field.name },
-      element('th', { scope: 'row', role: 'rowheader' }, element('code', {}, field.name), field.key && badge('key'), field.mask && badge('masked')),
-      element('td', { role: 'cell' }, element('code', { class: 'type' }, typeName(field)), field.values && values(field.values)),
+      element('th', { scope: 'row', role: 'rowheader' }, element('code', {}, field.name), field.key && badge('key'), field.mask && badge('masked'), field.derived && badge('derived')),
+      element('td', { role: 'cell' }, element('code', { class: 'type' }, typeName(field)), field.values && values(field.values), field.derived && element('span', { class: 'hint' }, field.derived)),
       element('td', { role: 'cell', class: 'null-rule' }, field.nullable ? 'may be null' : 'never null'),
       element('td', { role: 'cell' }, field.mask ? masked(field.mask) : operators(field, onOperator)),
     ),
