@@ -51,7 +51,7 @@ async fn exact_numbers_stay_exact() {
          (4, 3, NULL, NULL, NULL), (5, 3, NULL, NULL, NULL),
          (6, 4, 1, 1, '0.0000000000000001'), (7, 4, 0, 0, '0'), (8, 5, -2, -2, '-0.0000000000000001'), (9, 5, 0, 0, '0'), (10, 5, 0, 0, '0.00'),
          (11, 6, -1, -9223372036854775808, '-0.0000000000000001'), (12, 6, 0, -9223372036854775808, '0'),
-         (13, 7, 5, 5, '1.50'), (14, 7, 5, 5, '1.5'), (15, 7, 5, 5, '100')"
+         (13, 7, 5, 5, '1.50'), (14, 7, 5, 5, '1.6'), (15, 7, 5, 5, '100')"
     );
     let script = |decimal: &str| {
         format!(
@@ -79,10 +79,10 @@ async fn exact_numbers_stay_exact() {
     assert_eq!(of("avgB")[0], "9223372036854775806.6666666666666667");
     assert_eq!(of("avgB")[5], "-9223372036854775808");
     assert_eq!(of("sumD")[0], "246913578024691357802469135780.246913578024691356");
-    assert_eq!(of("avgD")[0], "82304526008230452600823045260.082304526008230452".get(..46).expect("16 decimals"));
+    assert_eq!(of("avgD")[0], "82304526008230452600823045260.0823045260082305");
     // Half of the last decimal goes away from zero, less than half of it to zero.
-    assert_eq!(of("avgD")[3..], [json!("0.0000000000000001"), json!("0"), json!("-0.0000000000000001"), json!("34.3333333333333333")]);
-    assert_eq!(of("sumD")[6], "103.00");
+    assert_eq!(of("avgD")[3..], [json!("0.0000000000000001"), json!("0"), json!("-0.0000000000000001"), json!("34.3666666666666667")]);
+    assert_eq!((&of("sumD")[6], &of("minD")[6]), (&json!("103.10"), &json!("1.50")));
 }
 
 /// trap 9, contract Q14.3: sums of floats that leave the doubles are null, and an average inside them is not.
@@ -103,7 +103,7 @@ async fn floats_out_of_range_are_null() {
     let answers = both(&manifest("f = \"float\"", derived), &script("float8"), &script("REAL"), &asked).await;
     agree(&answers);
     let sums = column(&answers[0].1, "sumF");
-    assert_eq!((&sums[0], &sums[1], &sums[4], &sums[7]), (&Value::Null, &json!(1.0), &Value::Null, &Value::Null));
+    assert_eq!((&sums[0], &sums[1], &sums[4], &sums[7]), (&Value::Null, &json!(1), &Value::Null, &Value::Null));
     assert_eq!(column(&answers[0].1, "avgF")[0], json!(1.7e308));
     assert_eq!(column(&answers[asked.len() - 2].1, "id"), [1]);
     assert_eq!(column(&answers[asked.len() - 1].1, "id"), [4]);
@@ -129,7 +129,7 @@ async fn numbers_that_are_none_read_as_null() {
     let [first, second, third] = [0, 1, 2].map(|index| fields.map(|field| column(&rows, field)[index].clone()));
     assert_eq!(first, [const { Value::Null }; 6]);
     assert_eq!(second, [json!("3"), json!("1.5"), json!("2"), Value::Null, Value::Null, Value::Null]);
-    assert_eq!(third, [json!("1"), json!("1"), json!("1"), json!(2.0), json!(2.0), json!(2.0)]);
+    assert_eq!(third, [json!("1"), json!("1"), json!("1"), json!(2), json!(2), json!(2)]);
     drop(database);
     server.drop().await;
 }
@@ -146,7 +146,7 @@ async fn repeated_pairs_of_a_pivot_count_once() {
     any = { exists = "rights" }
     weight = { sum = "rights.w" }
     mean = { avg = "rights.w" }
-    lastRight = { max = "rights.k" }
+    lastRight = { max = "rights.k", where = { w = { ne = 2 } } }
     heavy = { count = "rights", where = { w = { gt = 1 } } }
     [resource.t.left.relations]
     rights = { many = "t.right", through = "pairs", on = { k = "l" }, to = { r = "k" } }
@@ -363,25 +363,25 @@ async fn periods_at_the_ends_of_the_calendar() {
     let fields: String = UNITS
         .iter()
         .map(|unit| {
-            let date = if *unit == "hour" { String::new() } else { format!("d_{unit} = {{ bucket = \"{unit}\", of = \"day\" }}\n") };
+            let date = if *unit == "hour" { String::new() } else { format!("d_{unit} = {{ bucket = \"{unit}\", of = \"date\" }}\n") };
             format!("{unit} = {{ bucket = \"{unit}\", of = \"at\" }}\nw_{unit} = {{ bucket = \"{unit}\", of = \"at\", zone = \"America/Havana\" }}\ne_{unit} = {{ bucket = \"{unit}\", of = \"at\", zone = \"Asia/Tokyo\" }}\n{date}")
         })
         .collect();
-    let manifest = support::facts(&[("at", "timestamp"), ("day", "date")]) + &fields;
+    let manifest = support::facts(&[("at", "timestamp"), ("date", "date")]) + &fields;
     let rows = "(1, '0001-01-01T00:00:00.000000Z', '0001-01-01'), (2, '9999-12-31T23:59:59.999999Z', '9999-12-31'), (3, '0001-12-31T10:00:00.000000Z', '0004-02-29'), (4, NULL, NULL), (5, '9999-01-01T00:00:00.000000Z', '9999-01-01')";
     let names: Vec<String> = UNITS.iter().flat_map(|unit| [(*unit).to_owned(), format!("w_{unit}"), format!("e_{unit}")]).collect();
     let mut asked = vec![json!({ "order": [{ "field": "id" }] })];
     asked.extend(names.iter().map(|name| json!({ "where": { name: { "isNull": false } }, "order": [{ "field": name }], "limit": 9 })));
     let answers = both(
         &manifest,
-        &format!("CREATE TABLE facts (id int PRIMARY KEY, at timestamptz, day date); INSERT INTO facts VALUES {rows}"),
-        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, at TEXT, day TEXT); INSERT INTO facts VALUES {rows}"),
+        &format!("CREATE TABLE facts (id int PRIMARY KEY, at timestamptz, date date); INSERT INTO facts VALUES {rows}"),
+        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, at TEXT, date TEXT); INSERT INTO facts VALUES {rows}"),
         &asked,
     )
     .await;
     agree(&answers);
     let server = support::Postgres::with(
-        "CREATE TABLE facts (id int PRIMARY KEY, at timestamptz, day date); INSERT INTO facts VALUES (1, 'infinity', 'infinity'), (2, '-infinity', '-infinity'), \
+        "CREATE TABLE facts (id int PRIMARY KEY, at timestamptz, date date); INSERT INTO facts VALUES (1, 'infinity', 'infinity'), (2, '-infinity', '-infinity'), \
          (3, '4713-01-01 BC', '4713-01-01 BC'), (4, '294276-12-31 23:59:59', '5874897-12-31')",
     )
     .await;
@@ -428,6 +428,9 @@ async fn periods_of_timestamps_that_are_stored_otherwise() {
     }
 }
 
+/// Not every document can be read by the test itself.
+const HIDDEN_JSON: &str = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = { type = \"json\", hidden = true }\n";
+
 /// trap 3: a value inside json has its declared type or is NULL, on both databases, in `jsonb` and in `json`.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_inside_json_have_their_type_or_are_null() {
@@ -442,7 +445,7 @@ async fn values_inside_json_have_their_type_or_are_null() {
     for (name, path) in paths {
         fields.push_str(&format!("{name} = {{ json = \"v\", path = {path}, type = \"text\" }}\n"));
     }
-    let manifest = support::facts(&[("v", "json")]) + &fields;
+    let manifest = HIDDEN_JSON.to_owned() + &fields;
     let values = [
         "1", "3.0", "3.5", "-0", "-0.0", "1e2", "1E+2", "1.50", "100e-2", "2147483647", "2147483648", "-2147483648", "-2147483649", "9223372036854775807", "9223372036854775808",
         "-9223372036854775808", "-9223372036854775809", "1e18", "1e19", "1e400", "-1e400", "1e-400", "5e-324", "2e-324", "1.7976931348623157e308", "1.7976931348623158e308", "1.7976931348623159e308", "2.2250738585072014e-308",
@@ -476,12 +479,6 @@ async fn values_inside_json_have_their_type_or_are_null() {
         json!({ "where": { "as_uuid": { "eq": "f81d4fae-7dec-11d0-a765-00a0c91e6bf6" } }, "order": [{ "field": "id" }] }),
         json!({ "aggregation": { "fields": [{ "fn": "sum", "field": "as_int" }, { "fn": "sum", "field": "as_bigint" }, { "fn": "max", "field": "as_decimal" }, { "fn": "min", "field": "as_text" }, { "fn": "avg", "field": "as_int" }] } }),
     ]);
-    let strip = |answer: &Result<Value, String>| -> Result<Value, String> {
-        // `jsonb` writes a document in its own way.
-        let mut answer = answer.clone()?;
-        answer.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut).for_each(|row| _ = row.remove("v"));
-        Ok(answer)
-    };
     for kind in ["jsonb", "json"] {
         let answers = both(
             &manifest,
@@ -490,7 +487,7 @@ async fn values_inside_json_have_their_type_or_are_null() {
             &asked,
         )
         .await;
-        let by_field: Vec<String> = match (strip(&answers[0].1), strip(&answers[0].2)) {
+        let by_field: Vec<String> = match (&answers[0].1, &answers[0].2) {
             (Ok(first), Ok(second)) => {
                 let pairs = first.as_array().expect("rows").iter().zip(second.as_array().expect("rows")).zip(&texts);
                 let mut found = Vec::new();
@@ -499,10 +496,10 @@ async fn values_inside_json_have_their_type_or_are_null() {
                 }
                 found
             }
-            (first, second) => vec![format!("{:?} {:?}", first.err(), second.err())],
+            (first, second) => vec![format!("{:?} {:?}", first.as_ref().err(), second.as_ref().err())],
         };
         assert!(by_field.is_empty(), "{kind}:\n{}", by_field.join("\n"));
-        agree(&answers.iter().map(|(query, postgres, sqlite)| (query.clone(), strip(postgres), strip(sqlite))).collect::<Vec<_>>());
+        agree(&answers);
     }
 }
 
@@ -517,7 +514,7 @@ async fn json_that_jsonb_refuses_has_no_values_inside() {
     let file = support::Sqlite::with(&format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT); INSERT INTO facts VALUES {rows}"));
     let fields: String = ["int", "float", "decimal", "text", "bool"].iter().map(|kind| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}\n")).collect();
     for database in [support::open(&server.url), support::open(&file.url)] {
-        let catalog = support::catalog(&(support::facts(&[("v", "json")]) + &fields), &database).await;
+        let catalog = support::catalog(&(HIDDEN_JSON.to_owned() + &fields), &database).await;
         for kind in ["int", "float", "decimal", "text", "bool"] {
             let field = format!("as_{kind}");
             for query in [json!({ "order": [{ "field": field }], "limit": 9 }), json!({ "where": { "not": { &field: { "isNull": true } } } })] {
@@ -599,16 +596,21 @@ async fn a_value_is_looked_up_once() {
         let selection = parse::field_selection(fields).expect("fields");
         plan::plan(access, body.query.showing(Some(selection)), plan::Operation::List, None).map(|plan| sql::render(&plan, Dialect::Postgres))
     };
-    let Ok(store::Answer::Chunks(chunks)) = database.run(answered("lazy,secret,again").expect("a plan"), Format::Json).await else { panic!("rows") };
-    let bytes = support::whole(chunks).await.expect("rows");
+    let bytes = match database.run(answered("lazy,secret,again").expect("a plan"), Format::Json).await.expect("rows") {
+        store::Answer::Whole(bytes) | store::Answer::Page(bytes, _) => bytes.to_vec(),
+        store::Answer::Chunks(chunks) => support::whole(chunks).await.expect("rows"),
+        store::Answer::Nothing => panic!("a list is always there"),
+    };
     assert_eq!(serde_json::from_slice::<Value>(&bytes).expect("JSON"), json!([{ "lazy": 6, "secret": null, "again": 4 }]));
     drop(database);
     server.drop().await;
 }
 
-async fn explained(client: &tokio_postgres::Client, text: &str, types: &str, values: &str) -> String {
-    client.batch_execute(&format!("DEALLOCATE ALL; PREPARE asked{types} AS {text}")).await.expect("prepared");
-    let lines = client.query(&format!("EXPLAIN EXECUTE asked{values}"), &[]).await.expect("a plan");
+async fn explained(client: &tokio_postgres::Client, sql: &sql::Sql) -> String {
+    client.batch_execute(&format!("DEALLOCATE ALL; PREPARE asked AS {}", sql.text())).await.expect("prepared");
+    let nulls = vec!["NULL"; sql.params().len()].join(", ");
+    let call = if nulls.is_empty() { String::new() } else { format!("({nulls})") };
+    let lines = client.query(&format!("EXPLAIN EXECUTE asked{call}"), &[]).await.expect("a plan");
     lines.iter().map(|line| line.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
 }
 
@@ -619,15 +621,13 @@ async fn lookups_use_the_index_of_the_relation() {
     let database = support::open(&server.url);
     let catalog = support::catalog(&shop(), &database).await;
     let client = support::connect(&server.url).await;
-    client.batch_execute("SET jit = off").await.expect("a setting");
+    client.batch_execute("SET jit = off; SET plan_cache_mode = force_generic_plan").await.expect("a setting");
     for query in [
         json!({ "where": { "id": { "lte": 20 } }, "order": [{ "field": "id" }], "limit": 10 }),
         json!({ "where": { "id": { "lte": 20 }, "n": { "gt": 2 }, "any": { "eq": true } }, "order": [{ "field": "total" }] }),
     ] {
         let planned = planned(&catalog, &database, "t.row", &query);
-        let values: Vec<&str> = planned.root.sql.params().iter().map(|_| "5").collect();
-        let values = values.join(", ").replace("5, 5, 5", "20, 2, true");
-        let plan = explained(&client, planned.root.sql.text(), "", &format!("({values})")).await;
+        let plan = explained(&client, &planned.root.sql).await;
         assert!(plan.contains("items_row_id_idx") && !plan.contains("Seq Scan on items"), "{query}\n{plan}");
     }
     drop((database, client));
@@ -663,26 +663,26 @@ async fn expression_indexes_are_used() {
     let client = support::connect(&server.url).await;
     let resource = catalog.resource(catalog.by_name("t.row").expect("a resource"));
     let cases = [
-        ("tier", json!("t77"), "'t77'"),
-        ("seats", json!(77), "77"),
-        ("month", json!("1999-01-01T00:00:00Z"), "'1999-01-01Z'"),
-        ("local", json!("1999-01-01T23:00:00Z"), "'1999-01-01 23:00Z'"),
-        ("hour", json!("1999-01-01T00:00:00Z"), "'1999-01-01Z'"),
-        ("week", json!("1999-01-04T00:00:00Z"), "'1999-01-04'"),
-        ("quarter", json!("1600-01-01"), "'1600-01-01'"),
+        ("tier", json!("t77")),
+        ("seats", json!(77)),
+        ("month", json!("1999-01-01T00:00:00Z")),
+        ("local", json!("1999-01-01T23:00:00Z")),
+        ("hour", json!("1999-01-01T00:00:00Z")),
+        ("week", json!("1999-01-04T00:00:00Z")),
+        ("quarter", json!("1600-01-01")),
     ];
-    for (name, ..) in &cases {
+    for (name, _) in &cases {
         let (_, field) = resource.field(name).expect("a field");
         let expression = index_expression(field, Dialect::Postgres).expect("an expression");
         client.batch_execute(&format!("CREATE INDEX by_{name} ON facts ({expression})")).await.unwrap_or_else(|error| panic!("{name}: {expression}: {error:?}"));
     }
-    client.batch_execute("ANALYZE; SET jit = off").await.expect("statistics");
-    for (name, value, literal) in cases {
+    client.batch_execute("ANALYZE; SET jit = off; SET plan_cache_mode = force_generic_plan").await.expect("statistics");
+    for (name, value) in cases {
         let query = planned(&catalog, &database, "t.row", &json!({ "where": { name: { "eq": value } } }));
-        let plan = explained(&client, query.root.sql.text(), "", &format!("({literal})")).await;
+        let plan = explained(&client, &query.root.sql).await;
         assert!(plan.contains(&format!("by_{name}")), "{name}\n{}\n{plan}", query.root.sql.text());
         let query = planned(&catalog, &database, "t.row", &json!({ "order": [{ "field": name }], "limit": 5 }));
-        let plan = explained(&client, query.root.sql.text(), "", "").await;
+        let plan = explained(&client, &query.root.sql).await;
         assert!(plan.contains(&format!("by_{name}")), "{name}\n{}\n{plan}", query.root.sql.text());
     }
     drop((database, client));
