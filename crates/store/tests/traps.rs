@@ -5,6 +5,8 @@
 mod collations;
 #[path = "traps/crowds.rs"]
 mod crowds;
+#[path = "traps/derived.rs"]
+mod derived;
 #[path = "traps/doubles.rs"]
 mod doubles;
 #[path = "traps/drift.rs"]

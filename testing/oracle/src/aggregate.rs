@@ -95,11 +95,11 @@ fn joined<'a>(session: &Session<'a>, resource: &'a Resource, root: &'a Row, path
 fn column<'a>(session: &Session<'a>, resource: &'a Resource, row: &Joined<'_>, path: &str) -> (&'a Field, Cell) {
     let Some((relation, name)) = path.split_once('.') else {
         let index = resource.index(path);
-        return (&resource.fields[index], row.root[index].clone());
+        return (&resource.fields[index], session.cell(resource, row.root, index));
     };
     let target = session.resource(&resource.relation(relation).expect("the path names a relation").target);
     let index = target.index(name);
-    (&target.fields[index], row.related[relation].map_or(Cell::Null, |other| other[index].clone()))
+    (&target.fields[index], row.related[relation].map_or(Cell::Null, |other| session.cell(target, other, index)))
 }
 
 fn field<'a>(session: &Session<'a>, resource: &'a Resource, path: &str) -> &'a Field {
@@ -143,19 +143,24 @@ fn aggregated(function: &str, kind: Kind, cells: Vec<Cell>) -> Value {
     if function == "count" {
         return Value::from(cells.len());
     }
+    combined(function, kind, cells).show(kind)
+}
+
+/// `sum`, `avg`, `min` or `max` of cells that are not NULL; NULL over no cell.
+pub(crate) fn combined(function: &str, kind: Kind, cells: Vec<Cell>) -> Cell {
     let wanted = if function == "max" { Ordering::Greater } else { Ordering::Less };
     let count = cells.len();
     match (function, kind) {
-        _ if cells.is_empty() => Value::Null,
+        _ if cells.is_empty() => Cell::Null,
         ("min" | "max", _) => {
             let best = cells.into_iter().reduce(|best, cell| if cell.compare(&best) == Some(wanted) { cell } else { best });
-            best.map_or(Value::Null, |cell| cell.show(kind))
+            best.unwrap_or(Cell::Null)
         }
-        ("sum", Kind::Float) => Value::from(float_sum(&cells)),
-        ("avg", Kind::Float) => Value::from(float_sum(&cells) / count as f64),
-        ("sum", Kind::Int) => Value::from(exact_sum(&cells).to_string().parse::<i64>().expect("a sum of ints fits")),
-        ("sum", _) => Value::from(exact_sum(&cells).to_string()),
-        ("avg", _) => Value::from(exact_sum(&cells).divided_by(count as u64).to_string()),
+        ("sum", Kind::Float) => Cell::Float(float_sum(&cells)),
+        ("avg", Kind::Float) => Cell::Float(float_sum(&cells) / count as f64),
+        ("sum", Kind::Int) => Cell::Whole(exact_sum(&cells).to_string().parse().expect("a sum of ints fits")),
+        ("sum", _) => Cell::Decimal(exact_sum(&cells)),
+        ("avg", _) => Cell::Decimal(exact_sum(&cells).divided_by(count as u64)),
         _ => panic!("no function {function:?}"),
     }
 }

@@ -61,6 +61,59 @@ fn date(text: &str) -> Option<Day> {
     valid.then_some((year, month, day))
 }
 
+/// The first day of the period that a day is in.
+pub(crate) fn date_bucket(text: &str, unit: &str) -> String {
+    show(first_day(date(text).expect("a date"), unit))
+}
+
+/// The start of the period that a canonical timestamp is in, as a canonical timestamp. The only zone is Europe/Berlin, by its rules since
+/// 1950 as far as the data needs them: an hour ahead of UTC, and two from the last Sunday of March to the last of October since 1996.
+/// Neither change is at midnight, so that every day has one start.
+pub(crate) fn bucket(text: &str, unit: &str, zone: Option<&str>) -> String {
+    assert!(matches!(zone, None | Some("Europe/Berlin")), "no rules for the zone {zone:?}");
+    let day = date(&text[0..10]).expect("a date");
+    let hour: i64 = text[11..13].parse().expect("an hour");
+    if unit == "hour" {
+        return format!("{}T{hour:02}:00:00.000000Z", show(day));
+    }
+    if zone.is_none() {
+        return format!("{}T00:00:00.000000Z", show(first_day(day, unit)));
+    }
+    let local = if hour + hours_ahead(day, hour) >= 24 { next(day) } else { day };
+    // Midnight is at 22 or 23 o'clock of the day before.
+    let before = previous(first_day(local, unit));
+    let hour = if hours_ahead(before, 23) == 2 { 22 } else { 23 };
+    format!("{}T{hour}:00:00.000000Z", show(before))
+}
+
+/// How many hours Berlin is ahead at an hour of UTC.
+fn hours_ahead(day: Day, hour: i64) -> i64 {
+    let (year, ..) = day;
+    assert!((1950..1980).contains(&year) || year >= 1996, "no rules for the year {year}");
+    let last_sunday = |month| (0..7).fold((year, month, 31), |day, _| if weekday(day) == 6 { day } else { previous(day) });
+    let (spring, autumn) = (last_sunday(3), last_sunday(10));
+    if year >= 1996 && (day, hour) >= (spring, 1) && (day, hour) < (autumn, 1) { 2 } else { 1 }
+}
+
+fn first_day((year, month, day): Day, unit: &str) -> Day {
+    match unit {
+        "day" => (year, month, day),
+        "week" => (0..weekday((year, month, day))).fold((year, month, day), |day, _| previous(day)),
+        "month" => (year, month, 1),
+        "quarter" => (year, [1, 1, 1, 4, 4, 4, 7, 7, 7, 10, 10, 10][usize::try_from(month - 1).expect("a month")], 1),
+        "year" => (year, 1, 1),
+        other => panic!("no unit {other:?}"),
+    }
+}
+
+/// The day of the week by Sakamoto's method: 0 is Monday.
+fn weekday((year, month, day): Day) -> i64 {
+    let shifts = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4];
+    let year = if month < 3 { year - 1 } else { year };
+    let from_sunday = year + year / 4 - year / 100 + year / 400 + shifts[usize::try_from(month - 1).expect("a month")] + day;
+    (from_sunday + 6) % 7
+}
+
 fn days_in(year: i64, month: i64) -> i64 {
     match month {
         4 | 6 | 9 | 11 => 30,
@@ -116,5 +169,21 @@ mod tests {
         assert_eq!(short_time("10:00:00.000000"), "10:00:00");
         assert_eq!(time("24:00:00"), None);
         assert_eq!(time("23:59:59.25").as_deref(), Some("23:59:59.250000"));
+    }
+
+    #[test]
+    fn periods_start_on_mondays_and_at_midnight_in_berlin() {
+        assert_eq!(date_bucket("2024-01-01", "week"), "2024-01-01");
+        assert_eq!(date_bucket("2023-12-31", "week"), "2023-12-25");
+        assert_eq!(date_bucket("2000-02-29", "quarter"), "2000-01-01");
+        for (text, unit, expected) in [
+            ("2024-03-31T21:59:59.999999Z", "day", "2024-03-30T23:00:00.000000Z"),
+            ("2024-03-31T22:00:00.000000Z", "month", "2024-03-31T22:00:00.000000Z"),
+            ("2024-01-31T23:59:59.999999Z", "month", "2024-01-31T23:00:00.000000Z"),
+            ("2024-11-02T10:00:00.000000Z", "week", "2024-10-27T23:00:00.000000Z"),
+            ("2024-05-02T10:20:30.000001Z", "hour", "2024-05-02T10:00:00.000000Z"),
+        ] {
+            assert_eq!(bucket(text, unit, Some("Europe/Berlin")), expected, "{text} {unit}");
+        }
     }
 }

@@ -107,7 +107,7 @@ fn plain(value: &Value) -> Value {
 
 fn plain_number(number: &Number) -> Number {
     match number.as_f64() {
-        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 => Number::from(float as i64),
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9_223_372_036_854_775_807.0 => Number::from(float as i64),
         _ => number.clone(),
     }
 }

@@ -70,7 +70,7 @@ impl Decimal {
         Self { unscaled, scale: 16 }.without_trailing_zeros()
     }
 
-    fn without_trailing_zeros(mut self) -> Self {
+    pub fn without_trailing_zeros(mut self) -> Self {
         let ten = BigInt::from(10);
         while self.scale > 0 && &self.unscaled % &ten == BigInt::from(0) {
             self.unscaled /= &ten;

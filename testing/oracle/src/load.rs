@@ -27,11 +27,12 @@ pub(crate) fn sorted<'a>(session: &Session<'a>, resource: &'a Resource, rows: Ve
     runs(keyed, &order)
 }
 
-/// The fields that break ties: the key if rows are cut; all visible sortable fields if the viewer does not see the key; none without a key.
+/// The fields that break ties: the key if rows are cut; all visible sortable fields of the row itself if the viewer does not see the key;
+/// none without a key.
 pub(crate) fn tie_break(viewer: &Viewer, resource: &Resource, statement: &Statement) -> Vec<String> {
     let names = |fields: Vec<&Field>| fields.into_iter().map(|field| field.name.clone()).collect();
     if !viewer.sees_key(resource) && !resource.keys().is_empty() {
-        return names(resource.fields.iter().filter(|field| viewer.may_use(field) && field.sortable()).collect());
+        return names(resource.fields.iter().filter(|field| viewer.may_use(field) && field.sortable() && !field.is_related()).collect());
     }
     if statement.is_cut() { names(resource.keys()) } else { Vec::new() }
 }
@@ -63,17 +64,17 @@ fn sort_key<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, order:
 /// A column of the row or of a to-one relation; NULL without a related row.
 fn column<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, path: &str) -> Cell {
     let Some((relation, name)) = path.split_once('.') else {
-        return row[resource.index(path)].clone();
+        return session.cell(resource, row, resource.index(path));
     };
     let relation = resource.relation(relation).expect("the path names a relation");
     let target = session.resource(&relation.target);
     let related = session.related(resource, row, relation);
-    related.first().map_or(Cell::Null, |other| other[target.index(name)].clone())
+    related.first().map_or(Cell::Null, |other| session.cell(target, other, target.index(name)))
 }
 
 /// A row of the answer with its loaded relations.
 pub(crate) fn shown<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, statement: &Statement) -> Value {
-    let mut object = render::row(session.viewer, resource, row);
+    let mut object = render::row(session, resource, row);
     for (name, node) in &statement.relations {
         let relation = resource.relation(name).expect("the statement names a relation");
         let target = session.resource(&relation.target);

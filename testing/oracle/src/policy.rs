@@ -1,7 +1,7 @@
 //! The manifest's constraint for one viewer: with the variables of the account, or closed if they do not fit.
 
 use crate::cell::Cell;
-use crate::schema::{Field, Resource};
+use crate::schema::{Derived, Field, Resource};
 use crate::statement::Statement;
 use crate::viewer::Viewer;
 use crate::world::World;
@@ -37,7 +37,8 @@ pub(crate) fn additions(world: &World, viewer: &Viewer, resource: &Resource) -> 
     statement
 }
 
-fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &Value) -> Option<Value> {
+/// A clause of the manifest with the account's values; `None` if it is closed.
+pub(crate) fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &Value) -> Option<Value> {
     let mut resolved = Map::new();
     for (key, value) in clause.as_object().expect("a clause is an object") {
         let value = match key.as_str() {
@@ -55,12 +56,29 @@ fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &
                     }
                     resolve_clause(world, viewer, target, value)?
                 }
-                None => resolve_operators(viewer, resource.field(name).expect("the constraint names a field"), value)?,
+                None => {
+                    let field = resource.field(name).expect("the constraint names a field");
+                    if is_closed(world, viewer, resource, field) {
+                        return None;
+                    }
+                    resolve_operators(viewer, field, value)?
+                }
             },
         };
         resolved.insert(key.clone(), value);
     }
     Some(Value::Object(resolved))
+}
+
+/// Whether the account lacks a variable that the value of a derived field depends on.
+fn is_closed(world: &World, viewer: &Viewer, resource: &Resource, field: &Field) -> bool {
+    let Some(Derived::Related { relation, measured, filter, .. }) = &field.derived else {
+        return false;
+    };
+    let target = world.schema.resource(&resource.relation(relation).expect("a relation").target);
+    matches!(scope(world, viewer, target), Scope::Nothing)
+        || filter.as_ref().is_some_and(|clause| resolve_clause(world, viewer, target, clause).is_none())
+        || measured.as_ref().is_some_and(|name| is_closed(world, viewer, target, target.field(name).expect("a field")))
 }
 
 fn resolve_operators(viewer: &Viewer, field: &Field, values: &Value) -> Option<Value> {

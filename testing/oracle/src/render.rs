@@ -2,14 +2,15 @@
 
 use crate::cell::Cell;
 use crate::schema::{Field, Kind, Mask, Resource};
+use crate::session::Session;
 use crate::viewer::Viewer;
 use crate::world::Row;
 use serde_json::{Map, Value};
 
-/// Every field that is not hidden, masked if necessary.
-pub(crate) fn row(viewer: &Viewer, resource: &Resource, row: &Row) -> Map<String, Value> {
-    let visible = resource.fields.iter().zip(row).filter(|(field, _)| !field.hidden);
-    visible.map(|(field, cell)| (field.name.clone(), shown(viewer, field, cell))).collect()
+/// Every eager field that the viewer knows, masked if necessary.
+pub(crate) fn row<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row) -> Map<String, Value> {
+    let visible = resource.fields.iter().enumerate().filter(|(_, field)| field.eager && session.viewer.knows(field));
+    visible.map(|(index, field)| (field.name.clone(), shown(session.viewer, field, &session.cell(resource, row, index)))).collect()
 }
 
 fn shown(viewer: &Viewer, field: &Field, cell: &Cell) -> Value {

@@ -1,5 +1,8 @@
 //! The parsed manifest: resources, fields and relations.
 
+mod derived;
+
+pub use derived::Derived;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,12 +62,23 @@ pub struct Field {
     pub hidden: bool,
     pub mask: Option<Mask>,
     pub unmask: Option<String>,
+    /// How the value is computed, if the field has no column.
+    pub derived: Option<Derived>,
+    /// Whether rows show the field without being asked to.
+    pub eager: bool,
+    /// The permissions that the value of a derived field needs. Without them the field is unknown.
+    pub requires: Vec<String>,
 }
 
 impl Field {
     /// Whether `order` and `groupBy` accept the field: it is neither an array nor json.
     pub fn sortable(&self) -> bool {
         !self.array && self.kind != Kind::Json
+    }
+
+    /// Whether the value is computed from related rows.
+    pub fn is_related(&self) -> bool {
+        matches!(self.derived, Some(Derived::Related { .. }))
     }
 }
 
@@ -133,6 +147,7 @@ impl Schema {
                 resources.insert(resource.name.clone(), resource);
             }
         }
+        derived::settle(&mut resources);
         Self(resources)
     }
 
@@ -172,7 +187,10 @@ fn read_resource(context: &str, name: &str, declared: &toml::Value) -> Resource 
 fn read_field(name: &str, declared: &toml::Value) -> Field {
     let text = |key: &str| declared.get(key).and_then(toml::Value::as_str);
     let flag = |key: &str| declared.get(key).and_then(toml::Value::as_bool);
-    let type_name = declared.as_str().or_else(|| text("type")).expect("a field has a type");
+    let derived = Derived::read(declared);
+    // The type of most derived fields follows from others.
+    let fallback = derived.as_ref().map(|_| "bigint");
+    let type_name = declared.as_str().or_else(|| text("type")).or(fallback).expect("a field has a type");
     let element = type_name.strip_suffix("[]");
     let key = flag("key").unwrap_or(false);
     let values = declared.get("values").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -192,6 +210,9 @@ fn read_field(name: &str, declared: &toml::Value) -> Field {
             other => panic!("the manifest names the mask {other:?}"),
         }),
         unmask: text("unmask").map(str::to_owned),
+        derived,
+        eager: flag("eager").unwrap_or(true),
+        requires: Vec::new(),
     }
 }
 

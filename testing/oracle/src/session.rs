@@ -1,6 +1,7 @@
 //! The data as one viewer sees it: visible rows, related rows, and rows that meet a clause.
 
 use crate::cell::Cell;
+use crate::derived;
 use crate::operator::{apply, both, either, negated};
 use crate::policy;
 use crate::schema::{Relation, Resource};
@@ -8,7 +9,7 @@ use crate::viewer::Viewer;
 use crate::world::{Row, World};
 use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 #[derive(Debug)]
@@ -17,15 +18,32 @@ pub(crate) struct Session<'a> {
     pub viewer: &'a Viewer,
     /// The visible rows of each resource, cached.
     visible: RefCell<BTreeMap<String, Rc<Vec<&'a Row>>>>,
+    /// The values of derived fields, by the place of the row in memory and the number of the field; cached.
+    derived: RefCell<HashMap<(usize, usize), Cell>>,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(world: &'a World, viewer: &'a Viewer) -> Self {
-        Self { world, viewer, visible: RefCell::default() }
+        Self { world, viewer, visible: RefCell::default(), derived: RefCell::default() }
     }
 
     pub(crate) fn resource(&self, name: &str) -> &'a Resource {
         self.world.schema.resource(name)
+    }
+
+    /// The value of a field in a row.
+    pub(crate) fn cell(&self, resource: &'a Resource, row: &Row, index: usize) -> Cell {
+        let field = &resource.fields[index];
+        let Some(declared) = &field.derived else {
+            return row[index].clone();
+        };
+        let place = (std::ptr::from_ref(row).addr(), index);
+        if let Some(known) = self.derived.borrow().get(&place) {
+            return known.clone();
+        }
+        let value = derived::value(self, resource, row, field, declared);
+        self.derived.borrow_mut().insert(place, value.clone());
+        value
     }
 
     /// The rows that are not soft-deleted and meet the manifest's constraint.
@@ -81,16 +99,17 @@ impl<'a> Session<'a> {
                     let related = self.related(resource, row, relation);
                     Some(related.into_iter().any(|other| self.meets(target, other, value) == Some(true)))
                 }
-                None => meets_operators(resource, row, key, value),
+                None => self.meets_operators(resource, row, key, value),
             },
         }
     }
-}
 
-fn meets_operators(resource: &Resource, row: &Row, name: &str, values: &Value) -> Option<bool> {
-    let index = resource.index(name);
-    let operators = values.as_object().expect("operators are an object").iter();
-    operators.map(|(operator, value)| apply(&resource.fields[index], &row[index], operator, value)).fold(Some(true), both)
+    fn meets_operators(&self, resource: &'a Resource, row: &Row, name: &str, values: &Value) -> Option<bool> {
+        let index = resource.index(name);
+        let cell = self.cell(resource, row, index);
+        let operators = values.as_object().expect("operators are an object").iter();
+        operators.map(|(operator, value)| apply(&resource.fields[index], &cell, operator, value)).fold(Some(true), both)
+    }
 }
 
 fn same(resource: &Resource, row: &Row, field: &str, value: &Value) -> bool {

@@ -38,6 +38,11 @@ impl Viewer {
 
     /// Whether where, order, groupBy and aggregation accept the field.
     pub fn may_use(&self, field: &Field) -> bool {
-        !field.hidden && !self.sees_masked(field)
+        self.knows(field) && !self.sees_masked(field)
+    }
+
+    /// Whether the field exists for the viewer: it is not hidden, and the viewer may read all that it is computed from.
+    pub fn knows(&self, field: &Field) -> bool {
+        !field.hidden && field.requires.iter().all(|permission| self.has_permission(permission))
     }
 }

@@ -188,6 +188,13 @@ pub(super) fn lookup(writer: &mut Writer, lookup: &SqlLookup<'_>, write: impl Fn
     writer.raw(after);
 }
 
+/// What follows a lookup that is read for an answer.
+pub(super) fn shown_lookup(writer: &mut Writer, lookup: &SqlLookup<'_>) {
+    if writer.dialect == Dialect::Postgres {
+        postgres::cast_shown(writer, lookup.field);
+    }
+}
+
 /// The column of a lookup.
 pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
     let is_passed_as_bits = writer.dialect == Dialect::Sqlite && shared::is_float(column.field);

@@ -93,7 +93,10 @@ impl Writer {
                 (Some(function), Some(column)) => dialect::related(self, function, column),
                 _ => self.raw("count(*)"),
             },
-            Expression::Lookup(lookup) => self.lookup(lookup),
+            Expression::Lookup(lookup) => {
+                self.lookup(lookup);
+                dialect::shown_lookup(self, lookup);
+            }
             Expression::RowNumber(scope) => {
                 self.raw("row_number() OVER (PARTITION BY k.n");
                 self.order_by(scope::order(scope));

@@ -225,9 +225,9 @@ impl Planter<'_> {
         self.maker.random.choose(&fields).copied()
     }
 
-    /// An unknown or hidden field.
+    /// An unknown or hidden field, or one that is computed from what the viewer may not read.
     pub(super) fn unknown_field(&mut self, resource: &'static Resource) -> String {
-        let hidden: Vec<_> = resource.fields.iter().filter(|field| field.hidden).collect();
+        let hidden: Vec<_> = resource.fields.iter().filter(|field| !self.maker.viewer.knows(field)).collect();
         if let Some(field) = self.maker.random.choose(&hidden)
             && self.maker.random.one_in(2)
         {
@@ -249,7 +249,7 @@ impl Planter<'_> {
 
     /// A field that is masked for the viewer.
     pub(super) fn masked_field(&mut self, resource: &'static Resource) -> Option<&'static Field> {
-        let masked: Vec<_> = resource.fields.iter().filter(|field| !field.hidden && self.maker.viewer.sees_masked(field)).collect();
+        let masked: Vec<_> = resource.fields.iter().filter(|field| self.maker.viewer.knows(field) && self.maker.viewer.sees_masked(field)).collect();
         self.maker.random.choose(&masked).copied()
     }
 

@@ -5,6 +5,7 @@ use crate::cell::Cell;
 use crate::fixture::world;
 use crate::random::Random;
 use crate::schema::{Field, Relation, Resource};
+use crate::session::Session;
 use crate::viewer::Viewer;
 use serde_json::{Map, Value, json};
 
@@ -26,11 +27,13 @@ pub(crate) enum Unique {
 pub(crate) struct Maker {
     pub random: Random,
     pub viewer: &'static Viewer,
+    /// The data as the viewer sees it, for values of derived fields.
+    pub session: Session<'static>,
 }
 
 impl Maker {
     pub(crate) fn new(random: Random, viewer: &'static Viewer) -> Self {
-        Self { random, viewer }
+        Self { random, viewer, session: Session::new(world(), viewer) }
     }
 
     pub(crate) fn target(relation: &Relation) -> &'static Resource {

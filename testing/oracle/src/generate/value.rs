@@ -21,10 +21,10 @@ impl Maker {
     pub(crate) fn scalar(&mut self, resource: &'static Resource, field: &'static Field) -> Value {
         if !self.random.one_in(6) {
             let row = self.random.pick(world().rows(&resource.name));
-            let stored = match &row[resource.index(&field.name)] {
-                Cell::List(cells) => self.random.choose(cells).cloned().unwrap_or(Cell::Null),
-                Cell::Json(Value::Array(items)) => self.random.choose(items).cloned().map_or(Cell::Null, Cell::Json),
-                other => other.clone(),
+            let stored = match self.session.cell(resource, row, resource.index(&field.name)) {
+                Cell::List(cells) => self.random.choose(&cells).cloned().unwrap_or(Cell::Null),
+                Cell::Json(Value::Array(items)) => self.random.choose(&items).cloned().map_or(Cell::Null, Cell::Json),
+                other => other,
             };
             if let Some(written) = self.written(field, &stored) {
                 return written;

@@ -290,7 +290,12 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
         return foreign::text(writer, column, form);
     }
     writer.column(column);
-    match (&column.field.kind, &column.field.native) {
+    cast_shown(writer, column.field);
+}
+
+/// The cast of a value that is read for an answer, where its type needs one.
+pub(super) fn cast_shown(writer: &mut Writer, field: &Field) {
+    match (&field.kind, &field.native) {
         (Type::One(_), Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation | Native::Enum(..)) => {
             writer.raw("::text");
         }
@@ -298,7 +303,7 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
         (Type::Array(Scalar::Json), Native::ArrayByCast) => writer.raw("::json[]"),
         (Type::Array(_), Native::ArrayByCast) => {
             writer.raw("::");
-            writer.raw(element_kind(column.field).as_str());
+            writer.raw(element_kind(field).as_str());
             writer.raw("[]");
         }
         _ => {}
