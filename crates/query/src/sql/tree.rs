@@ -6,6 +6,7 @@
 use crate::catalog::{Field, Identifier, TableName};
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
+use crate::value::Value;
 
 /// Whether an unknown condition may count as false.
 ///
@@ -96,7 +97,7 @@ pub(super) enum TableAlias {
     Plan(Alias),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Expression<'p> {
     /// `k.n`, `count(*)`
     Text(&'static str),
@@ -118,6 +119,10 @@ pub(super) enum ColumnUse<'p> {
     /// To find related rows.
     Key,
     Grouped,
+    /// To sort by it in the query around.
+    SortKey,
+    /// For the position at the end of a keyset page.
+    Position,
     /// To compare it with a column of this field.
     JoinedTo(&'p Field),
     JoinedToPivot,
@@ -150,6 +155,8 @@ pub(super) enum FromItem<'p> {
     /// The keys of a batch of parents as a table `k`: values `v0`, … and their number `n`.
     Keys(Vec<&'p Field>),
     Query(Box<SqlSelect<'p>>, TableAlias),
+    /// The rows of all these queries as a table `s`.
+    Union(Vec<SqlSelect<'p>>),
     Joined(Box<(FromItem<'p>, SqlJoin<'p>)>),
 }
 
@@ -252,6 +259,18 @@ pub(super) enum Condition<'p> {
     Not(Box<Condition<'p>>),
     Exists(Box<SqlSelect<'p>>),
     In(Box<KeyIn<'p>>),
+    /// The place of a row in the order, compared with a position.
+    Place(Column<'p>, Place<'p>),
+}
+
+/// How a sort key compares with the value of a position. It is compared as rows are sorted, also where its value is invalid.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place<'p> {
+    Null,
+    NotNull,
+    At(&'p Value),
+    Above(&'p Value),
+    Below(&'p Value),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -266,6 +285,10 @@ pub(super) struct OrderBy<'p> {
 pub(super) enum Sorted {
     /// The rows of this table, and what is joined with them.
     Rows(Alias),
+    /// The same, and the first sort key is not NULL.
+    RowsFromValue(Alias),
+    /// The rows of a union, whose columns from this number on are the sort keys.
+    Union(usize, Alias),
     Groups,
 }
 
