@@ -70,6 +70,7 @@ fn describe(out: &mut String, case: &GoldenCase) -> Vec<String> {
     let operation = match &case.operation {
         Operation::List => "lists",
         Operation::Paginate => "paginates",
+        Operation::KeysetPaginate => "keyset-paginates",
         Operation::Find => "finds",
         Operation::FindById(id) => &format!("finds {}", id.escape_debug()),
     };
