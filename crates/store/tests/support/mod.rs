@@ -158,7 +158,7 @@ pub async fn whole(mut chunks: store::Chunks) -> Result<Vec<u8>, store::Error> {
     Ok(bytes)
 }
 
-fn planned(
+pub fn planned(
     entrance: policy::ReadAccess<'_, '_>,
     body: &[u8],
     operation: plan::Operation,

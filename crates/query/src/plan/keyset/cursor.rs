@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_cursor_is_a_plain_clause_that_names_every_value() {
-        // contract Q13.5
+        // contract Q16.5
         let keys = keys();
         assert_eq!(compact(&write(&keys[3..], &[Json::from(3)])), r#"{"or":[{"id":{"gt":3}}]}"#);
         let written = compact(&write(&keys[1..], &[Json::Null, Json::from(7), Json::from(3)]));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_written_cursor_is_read_back() {
-        // contract Q13.5
+        // contract Q16.5
         let keys = keys();
         for position in positions() {
             assert_eq!(read(&keys, &write(&keys, &position)), Some(position));
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn another_clause_is_no_cursor() {
-        // contract Q13.5
+        // contract Q16.5
         let keys = keys();
         let position = positions().remove(7);
         let whole = write(&keys, &position);
