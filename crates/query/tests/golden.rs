@@ -33,6 +33,7 @@ snapshots! {
     aggregations = "aggregation",
     connectors = "connectors",
     dot_paths = "dot-paths",
+    keyset_pages = "keyset",
     limits_and_budgets = "limits",
     many_to_many_relations = "many-to-many",
     masked_and_hidden_fields = "masks-and-hidden",

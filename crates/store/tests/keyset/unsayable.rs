@@ -53,7 +53,7 @@ async fn a_page_that_ends_at_an_invalid_value_of_sqlite_is_an_error() {
     // 2.5 and 'x' are no integers, 9007199254740993 is no double, and a part of a microsecond is not shown.
     let file = support::Sqlite::with(
         "CREATE TABLE facts (id INTEGER PRIMARY KEY, n, f, t, s, d);
-         INSERT INTO facts VALUES (1, 2, 1.5, 'a', 1700000000.25, '1'), (2, 2.5, 9007199254740993, 'a' || char(0), 1700000000.4000001, 'x'),
+         INSERT INTO facts VALUES (1, 2, 1.5, 'a', 1700000000.25, '1'), (2, 2.5, 9007199254740993, 'a' || char(0), 1700000000.4000003, 'x'),
             (3, 3, 1e300, 'b', 1700000001, '2'), (4, 'x', NULL, x'00', NULL, NULL)",
     );
     let place = Place::new(&file.url, manifest).await;

@@ -61,7 +61,7 @@ async fn random_walks_show_each_row_once_and_as_the_oracle_does() {
     }
     let (mut generator, mut random) = (Generator::new(11), Random::new(12));
     let (mut walks, mut pages) = (0, 0);
-    for number in 0..1_500 {
+    for number in 0..500 {
         let place = number % databases.len();
         let (database, catalog) = (&databases[place], &catalogs[place]);
         let Some(mut case) = first_page(generator.next(), catalog, &mut random) else { continue };
@@ -94,7 +94,7 @@ async fn random_walks_show_each_row_once_and_as_the_oracle_does() {
     }
     drop(databases);
     server.drop().await;
-    assert!(walks > 300 && pages > 1_000, "only {walks} walks with {pages} pages: the generator has gone stale");
+    assert!(walks > 100 && pages > 400, "only {walks} walks with {pages} pages: the generator has gone stale");
 }
 
 fn without_limit(mut query: Value) -> Value {
