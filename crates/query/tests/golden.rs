@@ -33,6 +33,7 @@ snapshots! {
     aggregations = "aggregation",
     connectors = "connectors",
     dot_paths = "dot-paths",
+    keyset_pages = "keyset",
     limits_and_budgets = "limits",
     many_to_many_relations = "many-to-many",
     masked_and_hidden_fields = "masks-and-hidden",
@@ -70,6 +71,7 @@ fn describe(out: &mut String, case: &GoldenCase) -> Vec<String> {
     let operation = match &case.operation {
         Operation::List => "lists",
         Operation::Paginate => "paginates",
+        Operation::KeysetPaginate => "keyset-paginates",
         Operation::Find => "finds",
         Operation::FindById(id) => &format!("finds {}", id.escape_debug()),
     };

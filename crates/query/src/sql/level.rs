@@ -1,5 +1,7 @@
 //! The rows of one level: the root, or a relation's rows for all parents of a batch at once.
 
+use std::rc::Rc;
+
 use crate::catalog::{Field, FieldId, Link, Mask, Resource};
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::Column;
@@ -28,16 +30,16 @@ pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
 }
 
 /// The columns of a level: those that are shown, then the keys that its relations start from and that are not shown.
-struct Columns<'p> {
+pub(super) struct Columns<'p> {
     outputs: Vec<Output>,
-    list: Vec<Expression<'p>>,
+    pub(super) list: Vec<Expression<'p>>,
     /// For each relation, which columns are its key.
     keys: Vec<Vec<usize>>,
     dialect: Dialect,
 }
 
 impl<'p> Columns<'p> {
-    fn of(select: &'p Select<'p>, dialect: Dialect) -> Self {
+    pub(super) fn of(select: &'p Select<'p>, dialect: Dialect) -> Self {
         let table = &select.scope.table;
         let count = select.shown.len();
         let mut columns = Columns {
@@ -59,7 +61,7 @@ impl<'p> Columns<'p> {
             if is_read {
                 let lookup = table.lookups().iter().find(|lookup| lookup.alias == shown.alias && lookup.used == LookupUse::Shown);
                 columns.list.push(match lookup {
-                    Some(lookup) => Expression::Lookup(Box::new(lookup::value(lookup, dialect))),
+                    Some(lookup) => Expression::Lookup(Rc::new(lookup::value(lookup, dialect))),
                     None => Expression::Column(*shown, ColumnUse::Shown),
                 });
             }
@@ -86,7 +88,7 @@ impl<'p> Columns<'p> {
         })
     }
 
-    fn take(&mut self) -> Vec<Expression<'p>> {
+    pub(super) fn take(&mut self) -> Vec<Expression<'p>> {
         // A table may have nothing to show: every field hidden. A row still counts.
         if self.list.is_empty() {
             self.list.push(Expression::Text("1"));
@@ -101,13 +103,13 @@ impl<'p> Columns<'p> {
     }
 
     /// Writes the query, and the levels below.
-    fn level(self, select: &Select<'_>, tree: &SqlSelect<'_>) -> Level {
+    pub(super) fn level(self, select: &Select<'_>, tree: &SqlSelect<'_>) -> Level {
         let child = |(child, parent_columns): (&Child<'_>, Vec<usize>)| {
             let (owner, level) = child_level(select, child, self.dialect);
             ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
         };
         let children = select.children.iter().zip(self.keys).map(child).collect();
-        Level { sql: print::sql(tree, self.dialect), outputs: self.outputs, children }
+        Level { sql: print::sql(tree, self.dialect), outputs: self.outputs, children, page_end: None }
     }
 }
 
