@@ -3,7 +3,7 @@
 
 pub mod build;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiter::{Jiter, JiterError, Peek};
@@ -128,28 +128,34 @@ impl Reader<'_> {
 
     fn object(&mut self) -> Result<Json, Stop> {
         let mut entries: Vec<(String, Json)> = Vec::new();
-        let mut large: HashSet<String> = HashSet::new();
+        // The places of keys, once there are many.
+        let mut large: HashMap<String, usize> = HashMap::new();
         let mut next = self.jiter.known_object()?.map(str::to_owned);
         while let Some(key) = next {
             let repeated = if entries.len() < 16 {
-                entries.iter().any(|(known, _)| *known == key)
+                entries.iter().position(|(known, _)| *known == key)
             } else {
                 if large.is_empty() {
-                    large.extend(entries.iter().map(|(known, _)| known.clone()));
+                    large.extend(entries.iter().enumerate().map(|(place, (known, _))| (known.clone(), place)));
                 }
-                !large.insert(key.clone())
+                let found = large.get(&key).copied();
+                if found.is_none() {
+                    large.insert(key.clone(), entries.len());
+                }
+                found
             };
             self.path.push(Step::Key(key));
-            if repeated {
+            if repeated.is_some() {
                 let path = &self.path;
                 self.faults.add(Code::DuplicateKey, || pointer_of(path), "this key occurs twice in its object; write it once");
             }
             let peek = self.jiter.peek()?;
             let value = self.value(peek)?;
-            if let Some(Step::Key(key)) = self.path.pop()
-                && !repeated
-            {
-                entries.push((key, value));
+            // In data the last one counts, as it does in `jsonb`.
+            match (self.path.pop(), repeated) {
+                (_, Some(place)) => entries[place].1 = value,
+                (Some(Step::Key(key)), None) => entries.push((key, value)),
+                _ => {}
             }
             next = self.jiter.next_key()?.map(str::to_owned);
         }

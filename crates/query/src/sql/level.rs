@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::catalog::{Field, FieldId, Link, Mask, Resource};
 use crate::plan::lookup::LookupUse;
-use crate::plan::predicate::Column;
+use crate::plan::predicate::{Alias, Column};
 use crate::plan::{Child, Select, Show};
 
 use super::dialect::{self, ParentLimit};
@@ -56,10 +56,12 @@ impl<'p> Columns<'p> {
                 _ => Decode::of(field),
             };
             let (key, values) = (field.json_key.clone(), field.fitting_values().cloned());
-            let (column, is_read) = (columns.list.len(), !matches!(decode, Decode::Redacted | Decode::RedactedNull));
+            let is_read = !matches!(decode, Decode::Redacted | Decode::RedactedNull);
+            let lookup = table.lookups().iter().find(|lookup| lookup.alias == shown.alias && lookup.used == LookupUse::Shown);
+            // Fields with the same declaration share a column.
+            let column = lookup.and_then(|lookup| columns.looked_up(lookup.alias)).unwrap_or(columns.list.len());
             columns.outputs.push(Output { key, column, decode, show: *show, values });
-            if is_read {
-                let lookup = table.lookups().iter().find(|lookup| lookup.alias == shown.alias && lookup.used == LookupUse::Shown);
+            if is_read && column == columns.list.len() {
                 columns.list.push(match lookup {
                     Some(lookup) => Expression::Lookup(Rc::new(lookup::value(lookup, dialect))),
                     None => Expression::Column(*shown, ColumnUse::Shown),
@@ -71,6 +73,11 @@ impl<'p> Columns<'p> {
             columns.keys.push(key);
         }
         columns
+    }
+
+    /// The number of the column with the value of this lookup.
+    fn looked_up(&self, alias: Alias) -> Option<usize> {
+        self.list.iter().position(|expression| matches!(expression, Expression::Lookup(lookup) if lookup.alias == alias))
     }
 
     /// The number of the column that serves as key for this field; it is added where there is none.

@@ -51,5 +51,7 @@ pub(super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlLookup<'
         }
     };
     select.joins.extend(joins(&lookup.table, LookupUse::Order, dialect));
+    // A page shows few rows. Without a fence PostgreSQL may read the whole table once, as if all rows were shown.
+    select.fenced = lookup.function == RelatedFunction::Exists && lookup.used == LookupUse::Shown;
     SqlLookup { alias: lookup.alias, field: lookup.field, function: lookup.function, select }
 }

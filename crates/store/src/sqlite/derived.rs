@@ -32,12 +32,13 @@ fn json_path(context: &Context<'_>) -> Result<Option<Value>> {
     Ok(cell::text(context.get_raw(1)).and_then(Scalar::from_name).and_then(|scalar| typed(&scalar, json)))
 }
 
-/// The member of an object, the last of equal names; or the element of an array, from its end if negative.
+/// The member of an object, or the element of an array, from its end if negative.
 fn member(json: Json, name: &str) -> Option<Json> {
     match json {
-        Json::Object(entries) => entries.into_iter().rev().find(|(key, _)| key == name).map(|(_, value)| value),
+        Json::Object(entries) => entries.into_iter().find(|(key, _)| key == name).map(|(_, value)| value),
         Json::Array(mut items) => {
-            let index: i64 = name.parse().ok()?;
+            // PostgreSQL ignores blanks before the number.
+            let index: i64 = name.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']).parse().ok()?;
             let place = if index < 0 { index.checked_add(i64::try_from(items.len()).ok()?)? } else { index };
             let place = usize::try_from(place).ok().filter(|place| *place < items.len())?;
             Some(items.swap_remove(place))
@@ -82,11 +83,21 @@ fn bucket(context: &Context<'_>) -> Result<Option<String>> {
     let zone = context.get_or_create_aux(2, |name| -> std::result::Result<TimeZone, Box<dyn std::error::Error + Send + Sync>> {
         Ok(TimeZone::get(cell::text(name).unwrap_or_default())?)
     })?;
-    Ok(start(micros, unit, &zone).map(value::timestamp_fixed_text))
+    Ok(start(micros, unit, &zone).filter(|start| *start >= FIRST_INSTANT).map(value::timestamp_fixed_text))
 }
+
+/// 0001-01-01, the first day of a timestamp.
+const FIRST_INSTANT: i64 = -62_135_596_800_000_000;
+/// 9999-01-01. The time zone library ends before the last day of this year.
+const LAST_YEAR: i64 = 253_370_764_800_000_000;
+/// The calendar and the rules of time zones repeat after 400 years.
+const CYCLE: i64 = 146_097 * 86_400_000_000;
 
 /// The instant at which the period of an instant starts.
 fn start(micros: i64, unit: TimeUnit, zone: &TimeZone) -> Option<i64> {
+    if micros >= LAST_YEAR {
+        return Some(start(micros - CYCLE, unit, zone)? + CYCLE);
+    }
     let instant = Timestamp::from_microsecond(micros).ok()?;
     let local = zone.to_datetime(instant);
     if unit == TimeUnit::Hour {
@@ -146,6 +157,8 @@ mod tests {
             ("2024-10-27T00:30:00Z", TimeUnit::Hour, "Europe/Berlin", "2024-10-27T00:00:00.000000Z"),
             ("2024-10-27T01:30:00Z", TimeUnit::Hour, "Europe/Berlin", "2024-10-27T01:00:00.000000Z"),
             ("2024-06-01T10:20:00Z", TimeUnit::Hour, "Asia/Kolkata", "2024-06-01T09:30:00.000000Z"),
+            ("9999-12-31T23:59:59.999999Z", TimeUnit::Year, "UTC", "9999-01-01T00:00:00.000000Z"),
+            ("9999-12-31T23:59:59.999999Z", TimeUnit::Week, "Asia/Tokyo", "9999-12-26T15:00:00.000000Z"),
         ] {
             assert_eq!(start(text, unit, zone), expected, "{text} {unit:?} {zone}");
         }

@@ -349,7 +349,7 @@ async fn periods_start_at_the_same_instant_on_both_databases() {
         names.extend([unit.to_owned(), format!("plain_{unit}")]);
     }
     let manifest = support::facts(&[("at", "timestamp"), ("plain", "timestamp")]) + &fields;
-    // Around the changes of each zone, every half hour of four days.
+    // Around the changes of each zone, every half hour of three days.
     let days = [
         "2024-03-30",
         "2024-10-26",
@@ -372,7 +372,7 @@ async fn periods_start_at_the_same_instant_on_both_databases() {
     let mut texts = Vec::new();
     for day in days {
         let start: jiff::Timestamp = format!("{day}T00:00:00Z").parse().expect("a day");
-        for step in 0..192 {
+        for step in 0..144 {
             let instant = start + jiff::SignedDuration::from_secs(step * 1_800) + jiff::SignedDuration::from_micros(step % 3 * 1_234_567);
             texts.push(format!("{instant:.6}"));
         }
@@ -411,7 +411,7 @@ async fn periods_at_the_ends_of_the_calendar() {
         })
         .collect();
     let manifest = support::facts(&[("at", "timestamp"), ("date", "date")]) + &fields;
-    let rows = "(1, '0001-01-01T00:00:00.000000Z', '0001-01-01'), (2, '9999-12-31T23:59:59.999999Z', '9999-12-31'), (3, '0001-12-31T10:00:00.000000Z', '0004-02-29'), (4, NULL, NULL), (5, '9999-01-01T00:00:00.000000Z', '9999-01-01')";
+    let rows = "(1, '0002-01-08T00:00:00.000000Z', '0001-01-01'), (2, '9999-12-31T23:59:59.999999Z', '9999-12-31'), (3, '0002-12-31T10:00:00.000000Z', '0004-02-29'), (4, NULL, NULL), (5, '9999-01-01T00:00:00.000000Z', '9999-01-01')";
     let names: Vec<String> = UNITS.iter().flat_map(|unit| [(*unit).to_owned(), format!("w_{unit}"), format!("e_{unit}")]).collect();
     let mut asked = vec![json!({ "order": [{ "field": "id" }] })];
     asked.extend(names.iter().map(|name| json!({ "where": { name: { "isNull": false } }, "order": [{ "field": name }], "limit": 9 })));
@@ -424,7 +424,7 @@ async fn periods_at_the_ends_of_the_calendar() {
     .await;
     agree(&answers);
     let server = support::Postgres::with(
-        "CREATE TABLE facts (id int PRIMARY KEY, at timestamptz, date date); INSERT INTO facts VALUES (1, 'infinity', 'infinity'), (2, '-infinity', '-infinity'), \
+        "CREATE TABLE facts (id int PRIMARY KEY, at timestamptz, date date); INSERT INTO facts VALUES (0, '0001-01-01', '0001-01-01'), (1, 'infinity', 'infinity'), (2, '-infinity', '-infinity'), \
          (3, '4713-01-01 BC', '4713-01-01 BC'), (4, '294276-12-31 23:59:59', '5874897-12-31')",
     )
     .await;
@@ -729,6 +729,7 @@ async fn a_value_is_looked_up_once() {
     assert_eq!(lookups(&json!({ "order": [{ "field": "id" }], "limit": 5 }), Some("id")), 0);
     assert_eq!(lookups(&json!({ "where": { "any": { "eq": true } }, "order": [{ "field": "again" }] }), Some("id,n,any")), 2);
     assert_eq!(lookups(&json!({}), Some("lazy")), 1);
+    assert_eq!(lookups(&json!({}), Some("id,n,again")), 1, "equal fields that are only shown share a value too");
     let shown = text(&catalog, Dialect::Postgres, &json!({}), None, &operator);
     assert!(!shown.contains("max("), "a field that is not eager is not looked up: {shown}");
     // A masked value is not even read.
@@ -788,7 +789,10 @@ async fn lookups_use_the_index_of_the_relation() {
     for (path, lines) in
         database.analyze(&planned(&catalog, &database, "t.row", &query), store::run::PlanDetail::Figures).await.expect("a plan")
     {
-        let scans: Vec<&String> = lines.iter().filter(|line| line.contains("SCAN t") || line.contains("AUTOMATIC")).collect();
+        let scans: Vec<&String> = lines
+            .iter()
+            .filter(|line| (line.contains("SCAN t") && !line.contains("VIRTUAL TABLE")) || line.contains("AUTOMATIC"))
+            .collect();
         assert!(scans.is_empty(), "{path}: {lines:?}");
         assert!(lines.iter().any(|line| line.contains("items_row")), "{path}: {lines:?}");
     }

@@ -38,7 +38,7 @@ pub(in super::super) fn json_path(writer: &mut Writer, column: Column<'_>, path:
         Scalar::Int => ("number", &|writer| whole(writer, number, " BETWEEN -2147483648 AND 2147483647", "::int4")),
         Scalar::BigInt => ("number", &|writer| whole(writer, number, " BETWEEN -9223372036854775808 AND 9223372036854775807", "::int8")),
         Scalar::Float => ("number", &|writer| float(writer, number)),
-        Scalar::Decimal => ("number", number),
+        Scalar::Decimal => ("number", &|writer| decimal(writer, number)),
         Scalar::Uuid => ("string", &|writer| {
             writer.raw("CASE WHEN ");
             text(writer);
@@ -69,13 +69,24 @@ fn whole(writer: &mut Writer, number: Write<'_>, range: &'static str, cast: &'st
     writer.raw(" END");
 }
 
-/// A number beyond the range of doubles is NULL, one below it is zero: a cast would fail.
+/// A number of more digits than a decimal may have is NULL.
+fn decimal(writer: &mut Writer, number: Write<'_>) {
+    writer.raw("CASE WHEN abs(");
+    number(writer);
+    writer.raw(") < 1e300 AND scale(");
+    number(writer);
+    writer.raw(") <= 300 THEN ");
+    number(writer);
+    writer.raw(" END");
+}
+
+/// A number that rounds to no double is NULL, one that rounds to zero is zero: a cast would fail.
 fn float(writer: &mut Writer, number: Write<'_>) {
     writer.raw("CASE WHEN abs(");
     number(writer);
-    writer.raw(") < 1e-323 THEN 0 WHEN abs(");
+    writer.raw(") < 2.470328229206233e-324 THEN 0 WHEN abs(");
     number(writer);
-    writer.raw(") <= 1.7976931348623157e308 THEN ");
+    writer.raw(") < 1.797693134862315807e308 THEN ");
     number(writer);
     writer.raw("::float8 END");
 }
@@ -95,50 +106,70 @@ fn unit_text(unit: TimeUnit) -> &'static str {
 pub(in super::super) fn bucket(writer: &mut Writer, column: Column<'_>, bucket: &Bucket) {
     let source: Write<'_> = &|writer| writer.stored_column(column.alias, &bucket.source.column);
     let unit = unit_text(bucket.unit);
-    if column.field.kind == Type::One(Scalar::Date) {
-        writer.raw("(");
-        writer.raw(unit);
-        source(writer);
-        return writer.raw("::timestamp)::date)");
-    }
+    let is_date = column.field.kind == Type::One(Scalar::Date);
+    // Functions fail on infinite values and at the ends of the range. No answer shows these.
+    writer.raw("(CASE WHEN ");
+    source(writer);
+    writer.raw(if is_date {
+        " BETWEEN '0001-01-01' AND '9999-12-31' THEN "
+    } else {
+        " BETWEEN '0001-01-01T00:00:00Z' AND '9999-12-31T23:59:59.999999Z' THEN "
+    });
     let utc: Write<'_> = &|writer| {
         source(writer);
         if bucket.source.native != Native::TimestampWithoutZone {
             writer.raw(" AT TIME ZONE 'UTC'");
         }
     };
-    let Some(zone) = &bucket.zone else {
-        writer.raw("(");
-        writer.raw(unit);
-        utc(writer);
-        return writer.raw(") AT TIME ZONE 'UTC')");
-    };
-    let at_zone = |writer: &mut Writer| {
-        writer.raw(" AT TIME ZONE ");
-        writer.literal(zone);
-    };
-    let local: Write<'_> = &|writer| {
-        writer.raw("((");
-        utc(writer);
-        writer.raw(") AT TIME ZONE 'UTC'");
-        at_zone(writer);
-        writer.raw(")");
-    };
-    if bucket.unit == TimeUnit::Hour {
-        // An hour that comes twice is two buckets: each row keeps its own offset.
-        writer.raw("((");
-        utc(writer);
-        writer.raw(" - (");
-        local(writer);
-        writer.raw(" - ");
-        writer.raw(unit);
-        local(writer);
-        return writer.raw("))) AT TIME ZONE 'UTC')");
+    match &bucket.zone {
+        _ if is_date => {
+            writer.raw(unit);
+            source(writer);
+            writer.raw("::timestamp)::date");
+        }
+        None => {
+            writer.raw(unit);
+            utc(writer);
+            writer.raw(") AT TIME ZONE 'UTC'");
+        }
+        Some(zone) => {
+            let at_zone: Write<'_> = &|writer| {
+                writer.raw(" AT TIME ZONE ");
+                writer.literal(zone);
+            };
+            if bucket.unit == TimeUnit::Hour { hour_in_zone(writer, utc, at_zone, unit) } else { day_in_zone(writer, utc, at_zone, unit) }
+        }
     }
+    writer.raw(" END)");
+}
+
+/// A timestamp of UTC as one of the zone.
+fn local(writer: &mut Writer, utc: Write<'_>, at_zone: Write<'_>) {
+    writer.raw("((");
+    utc(writer);
+    writer.raw(") AT TIME ZONE 'UTC'");
+    at_zone(writer);
+    writer.raw(")");
+}
+
+/// An hour that comes twice is two buckets: each row keeps its own offset.
+fn hour_in_zone(writer: &mut Writer, utc: Write<'_>, at_zone: Write<'_>, unit: &'static str) {
+    writer.raw("((");
+    utc(writer);
+    writer.raw(" - (");
+    local(writer, utc, at_zone);
+    writer.raw(" - ");
+    writer.raw(unit);
+    local(writer, utc, at_zone);
+    writer.raw("))) AT TIME ZONE 'UTC')");
+}
+
+/// A day or a longer period.
+fn day_in_zone(writer: &mut Writer, utc: Write<'_>, at_zone: Write<'_>, unit: &'static str) {
     // The local start, then its instant: the later one if it comes twice.
     let start: Write<'_> = &|writer| {
         writer.raw(unit);
-        local(writer);
+        local(writer, utc, at_zone);
         writer.raw(")");
     };
     let later: Write<'_> = &|writer| {
@@ -164,7 +195,7 @@ pub(in super::super) fn bucket(writer: &mut Writer, column: Column<'_>, bucket: 
         before(writer);
         writer.raw(")) AT TIME ZONE 'UTC')");
     };
-    writer.raw("(CASE WHEN (");
+    writer.raw("CASE WHEN (");
     earlier(writer);
     at_zone(writer);
     writer.raw(") = ");
@@ -175,5 +206,5 @@ pub(in super::super) fn bucket(writer: &mut Writer, column: Column<'_>, bucket: 
     earlier(writer);
     writer.raw(") ELSE ");
     later(writer);
-    writer.raw(" END)");
+    writer.raw(" END");
 }
