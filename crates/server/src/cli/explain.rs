@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use query::error::{Code, Error};
 use query::parse;
+use query::plan::Operation;
 use query::policy::{self, Viewer};
 use query::sql::Dialect;
 use serde_json::Value;
