@@ -62,7 +62,7 @@ pub fn judge(bytes: &[u8]) {
     let Some((selector, body)) = bytes.split_first() else { return };
     let selector = usize::from(*selector);
     let resources = catalog().resources().len();
-    let operation = [Operation::List, Operation::Paginate, Operation::Find][selector / resources % 3];
+    let operation = [Operation::List, Operation::Paginate, Operation::Find, Operation::KeysetPaginate][selector / resources % 4];
     for (viewer, scope) in viewers() {
         match planned(selector % resources, body, viewer, operation) {
             None => {}

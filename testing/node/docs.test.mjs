@@ -536,10 +536,9 @@ describe('opening a resource', () => {
       await page.keyboard.press('Enter');
       assert.equal(await page.$eval('#panel-Table .open', (button) => button.getAttribute('aria-expanded')), 'true');
       assert.deepEqual(await page.$$eval('.related > details > summary', (all) => all.map((one) => one.firstChild.textContent)), ['orders', 'country']);
+      await waitForText(page, '.related > details:nth-child(2)', 'Spain');
       await page.click('.related > details:nth-child(1) summary');
       await waitForText(page, '.related > details:nth-child(1) .rows', '19.99');
-      await page.click('.related > details:nth-child(2) summary');
-      await waitForText(page, '.related > details:nth-child(2)', 'Spain');
       // An order leads back to its customer.
       await page.click('.related .rows .open');
       await page.click('.related .rows .related summary');

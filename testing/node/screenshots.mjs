@@ -67,6 +67,11 @@ const PICTURES = {
     await page.keyboard.press('Enter');
     await page.keyboard.up('Control');
     await page.waitForFunction(() => document.querySelectorAll('#panel-Table > .rows > .scroll > table > tbody > tr').length === 5);
+    await page.click('#panel-Table .open');
+    await waitForText(page, '#panel-Table .related', 'placedAt');
+    await page.mouse.move(0, 0);
+    // High enough for the related rows.
+    await page.setViewport({ width: 1280, height: 960 });
     await page.evaluate(() => {
       document.activeElement.blur();
       window.scrollTo(0, 0);

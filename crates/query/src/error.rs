@@ -25,6 +25,8 @@ words! {
         /// Two keys that cannot be combined.
         Combination = "QS109",
         NulCharacter = "QS110",
+        /// A key that the operation does not take.
+        OperationKey = "QS111",
         /// `where` or `relations` is nested too deeply.
         Depth = "QS201",
         /// A limit above 10000.
@@ -57,6 +59,8 @@ words! {
         UnknownWord = "QS312",
         /// The id in the path does not fit the key.
         Identifier = "QS313",
+        /// The operation needs a key that the viewer sees.
+        NoVisibleKey = "QS314",
     }
 }
 

@@ -27,6 +27,7 @@ pub fn merge(query: Statement, constraint: Statement) -> Statement {
         order: merge_order(query.order, constraint.order, &mut repeated),
         aggregation: query.aggregation,
         limit: smaller(query.limit, constraint.limit),
+        own_limit: query.own_limit,
         limit_layer: if query.limit.is_some() { query.limit_layer } else { constraint.limit_layer },
         // A constraint has no offset: it would hide rows that its `where` allows.
         offset: query.offset,

@@ -124,7 +124,10 @@ impl Parser {
                 "relations" => statement.relations = self.relation_map(at, value, 1),
                 "order" => statement.order = self.order(at, value),
                 "aggregation" => statement.aggregation = self.aggregation(at, value),
-                "limit" => statement.limit = self.limit(at, &value),
+                "limit" => {
+                    statement.limit = self.limit(at, &value);
+                    statement.own_limit = statement.limit;
+                }
                 _ => statement.offset = self.offset(at, &value),
             }
         }

@@ -2,6 +2,7 @@
 
 mod aggregation;
 mod filter;
+pub mod keyset;
 mod load;
 pub(crate) mod lookup;
 mod operators;
@@ -24,6 +25,7 @@ use crate::value;
 pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
 pub(crate) use filter::check_constraint;
+use keyset::{KeysetPage, KeysetRequest};
 use lookup::Lookup;
 use predicate::{Alias, Column, Comparison, Predicate};
 pub(crate) use table::Table;
@@ -37,6 +39,8 @@ pub const MAX_VALUES: usize = 10_000;
 pub enum Operation {
     /// `{total, count, rows}`
     Paginate,
+    /// `{count, rows, next}`
+    KeysetPaginate,
     /// All rows; `get` is an alias.
     List,
     /// The first row.
@@ -52,6 +56,8 @@ pub struct Plan<'c> {
     pub row_cap: Option<u64>,
     /// The most related rows of the answer, in all relations together.
     pub max_related_rows: Option<u64>,
+    /// The position and the next statement of a keyset page.
+    pub(crate) keyset: Option<KeysetPage>,
 }
 
 #[derive(Debug)]
@@ -133,6 +139,10 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
         Some(constraint) => merge::with_policy(statement, &constraint.statement),
         None => statement,
     };
+    let (statement, keyset) = match operation {
+        Operation::KeysetPaginate => KeysetRequest::split(statement, access),
+        Operation::Paginate | Operation::List | Operation::Find => (statement, None),
+    };
     let mut planner = Planner::new(access.catalog, access.viewer, &statement);
     let Some(table) = Table::reach(&mut planner, access.resource, Rights::Viewer) else {
         return Err(Error::one(Code::UnknownField, "", "reading this resource needs a permission that is missing"));
@@ -145,13 +155,18 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
         let message = format!("`limit` must be at most {max} on this server (QUERY_MAX_ROWS); found {limit}");
         planner.faults.add(Code::Limit, || format!("/{}/limit", layer.as_str()), message);
     }
-    let row_cap = max_rows.filter(|max| statement.limit.is_none_or(|limit| limit > *max));
+    if operation == Operation::KeysetPaginate {
+        planner.check_keyset(&table);
+    }
+    let unlimited = if operation == Operation::KeysetPaginate { keyset::DEFAULT_LIMIT } else { u64::MAX };
+    let row_cap = max_rows.filter(|max| statement.limit.unwrap_or(unlimited) > *max);
     let limit = match operation {
         Operation::Find => Some(statement.limit.map_or(1, |limit| limit.min(1))),
+        Operation::KeysetPaginate => Some(statement.limit.unwrap_or(keyset::DEFAULT_LIMIT).min(max_rows.unwrap_or(u64::MAX))),
         Operation::Paginate | Operation::List => row_cap.or(statement.limit),
     };
     let bounds = Bounds { limit, offset: statement.offset };
-    let body = match &statement.aggregation {
+    let mut body = match &statement.aggregation {
         Some(aggregation) => PlanBody::Groups(planner.grouped(table, filters, aggregation, bounds)),
         None => PlanBody::Rows(planner.rows(table, filters, bounds)),
     };
@@ -159,8 +174,9 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
         let message = format!("a statement reads at most {MAX_TABLES} tables, including those of constraints");
         planner.faults.add(Code::FilterNodes, || "/query".into(), message);
     }
+    let keyset = keyset.and_then(|keyset| planner.keyset_page(keyset, &mut body));
     planner.faults.finish()?;
-    Ok(Plan { operation, body, row_cap, max_related_rows: access.catalog.max_rows() })
+    Ok(Plan { operation, body, row_cap, max_related_rows: access.catalog.max_rows(), keyset })
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ mod dialect;
 mod exists;
 mod group;
 mod join;
+mod keyset;
 mod level;
 mod lookup;
 mod print;
@@ -19,6 +20,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::catalog::{Derived, Field, Identifier, Stored, TableName};
+use crate::plan::keyset::NextStatement;
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Operation, Plan, PlanBody, Show};
 use crate::types::{EnumValue, Scalar, Type};
@@ -126,6 +128,8 @@ pub struct Query {
     pub row_cap: Option<u64>,
     /// The most related rows of the answer, in all relations together.
     pub max_related_rows: Option<u64>,
+    /// How the page after this one is asked for.
+    pub next: Option<NextStatement>,
 }
 
 impl Query {
@@ -156,6 +160,17 @@ pub struct Level {
     /// The members of each row's object.
     pub outputs: Vec<Output>,
     pub children: Vec<ChildLevel>,
+    /// The end of a keyset page.
+    pub page_end: Option<PageEnd>,
+}
+
+/// The end of a keyset page. The statement reads one row more than the page has.
+#[derive(Clone, Debug)]
+pub struct PageEnd {
+    /// The rows of the page.
+    pub rows: usize,
+    /// The sort keys of a row, by which the next page continues.
+    pub position: Vec<Output>,
 }
 
 #[derive(Clone, Debug)]
@@ -248,7 +263,11 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
     let (root, total, bounds) = match &plan.body {
         PlanBody::Rows(select) => {
             let total = if asks_total { Total::Count(level::total(select, dialect)) } else { Total::Unasked };
-            (level::root(select, dialect), total, select.scope.bounds)
+            let root = match &plan.keyset {
+                Some(page) => keyset::root(select, page, dialect),
+                None => level::root(select, dialect),
+            };
+            (root, total, select.scope.bounds)
         }
         PlanBody::Groups(grouped) => {
             let total = if asks_total { group::total(grouped, dialect) } else { Total::Unasked };
@@ -263,6 +282,7 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
         offset: bounds.offset.unwrap_or(0),
         row_cap: plan.row_cap,
         max_related_rows: plan.max_related_rows,
+        next: plan.keyset.as_ref().map(|page| page.next.clone()),
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Statement {
     pub(crate) order: Vec<Order>,
     pub(crate) aggregation: Option<Aggregation>,
     pub(crate) limit: Option<u64>,
+    /// The limit before a constraint made it smaller.
+    pub(crate) own_limit: Option<u64>,
     /// The layer that the limit is in, for a fault.
     pub(crate) limit_layer: Layer,
     pub(crate) offset: Option<u64>,
@@ -96,6 +98,8 @@ pub(crate) struct RelationNode {
     pub(crate) filters: Vec<Clause>,
     pub(crate) order: Vec<Order>,
     pub(crate) limit: Option<u64>,
+    /// The limit before a constraint made it smaller.
+    pub(crate) own_limit: Option<u64>,
     pub(crate) offset: Option<u64>,
     pub(crate) relations: Vec<RelationNode>,
 }
@@ -216,6 +220,7 @@ impl Statement {
             order: Vec::new(),
             aggregation: None,
             limit: None,
+            own_limit: None,
             limit_layer: layer,
             offset: None,
             fields: None,

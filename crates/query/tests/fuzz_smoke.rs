@@ -18,6 +18,7 @@ fn seed(case: &GoldenCase) -> Vec<u8> {
     let operation = match case.operation {
         oracle::Operation::List => 0,
         oracle::Operation::Paginate => 1,
+        oracle::Operation::KeysetPaginate => 3,
         oracle::Operation::Find | oracle::Operation::FindById(_) => 2,
     };
     let mut bytes = vec![u8::try_from(resource + operation * resources.len()).expect("a small number")];

@@ -34,6 +34,7 @@ snapshots! {
     connectors = "connectors",
     derived_fields = "derived-fields",
     dot_paths = "dot-paths",
+    keyset_pages = "keyset",
     limits_and_budgets = "limits",
     many_to_many_relations = "many-to-many",
     masked_and_hidden_fields = "masks-and-hidden",
@@ -71,6 +72,7 @@ fn describe(out: &mut String, case: &GoldenCase, catalog: fn(Dialect) -> &'stati
     let operation = match &case.operation {
         Operation::List => "lists",
         Operation::Paginate => "paginates",
+        Operation::KeysetPaginate => "keyset-paginates",
         Operation::Find => "finds",
         Operation::FindById(id) => &format!("finds {}", id.escape_debug()),
     };

@@ -140,6 +140,7 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
         Problem::Store(store::Error::Overloaded),
         Problem::Store(store::Error::TooExpensive { cost: 0.0, max: 0.0 }),
         Problem::Store(store::Error::TooManyRows { max: 0 }),
+        Problem::Store(store::Error::UnsayableValue { field: String::new() }),
         Problem::Store(store::Error::NotReady(String::new())),
         Problem::Store(store::Error::Timeout),
     ];
@@ -224,6 +225,9 @@ impl Problem {
             Problem::Store(store::Error::TooManyRows { .. }) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "TOO_MANY_ROWS", "Too many related rows")
             }
+            Problem::Store(store::Error::UnsayableValue { .. }) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "UNSAYABLE_VALUE", "Page ends at a value that no statement can name")
+            }
             Problem::Store(store::Error::NotReady(_)) => (StatusCode::SERVICE_UNAVAILABLE, "RESOURCE_NOT_READY", "Resource not ready"),
             Problem::Store(store::Error::Timeout) => (StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "Statement timed out"),
             Problem::Store(_) | Problem::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "Internal error"),
@@ -303,8 +307,14 @@ impl IntoResponse for Problem {
 }
 
 /// What a client hears of a failure of the database. The log has the error itself.
-fn store_detail(error: &store::Error) -> &'static str {
-    match error {
+fn store_detail(error: &store::Error) -> Cow<'static, str> {
+    Cow::Borrowed(match error {
+        store::Error::UnsayableValue { field } => {
+            return Cow::Owned(format!(
+                "the page ends at a row whose `{field}` has a value that no statement can name, such as NaN, an infinite timestamp or an \
+                 invalid stored value; leave such rows out with `where`, order by another field, or ask for another `limit`"
+            ));
+        }
         store::Error::Overloaded => "every database connection is busy; try again shortly",
         store::Error::Unavailable(_) => "the database is unavailable; try again shortly",
         store::Error::TooExpensive { .. } => {
@@ -320,7 +330,7 @@ fn store_detail(error: &store::Error) -> &'static str {
         }
         store::Error::Timeout => "the statement ran longer than allowed; narrow it with `where` or `limit`",
         _ => INTERNAL,
-    }
+    })
 }
 
 /// The message of the one fault, or the number of faults.

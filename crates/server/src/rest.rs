@@ -91,6 +91,7 @@ async fn answer(
 ) -> Result<Response, Problem> {
     let requested = match (ReadOperation::from_path_end(path.operation), path.id) {
         (Some(ReadOperation::Paginate), None) => Requested::Rows(Operation::Paginate),
+        (Some(ReadOperation::KeysetPaginate), None) => Requested::Rows(Operation::KeysetPaginate),
         (Some(ReadOperation::List | ReadOperation::Get), None) => Requested::Rows(Operation::List),
         (Some(ReadOperation::Find), _) => Requested::Rows(Operation::Find),
         (Some(ReadOperation::Explain), None) => Requested::Explain,

@@ -1,12 +1,14 @@
 //! Joins related rows into their parents: rows are encoded once, level by level, and then written as one nested answer.
 
 mod keys;
+mod page_end;
 mod portion;
 mod rows;
 
 use std::sync::Arc;
 
 pub(crate) use keys::Keys;
+pub(crate) use page_end::PagePosition;
 pub(crate) use portion::{After, Gathered, Gathering, Portion};
 pub(crate) use rows::Rows;
 
@@ -27,6 +29,8 @@ pub(crate) struct Batch {
     pub(crate) pending: Vec<Keys>,
     /// For each row the bytes of its relations, if all together do not fit into memory; empty otherwise.
     weights: Vec<usize>,
+    /// Where the rows of a keyset page end.
+    pub(crate) position: PagePosition,
 }
 
 #[derive(Debug)]

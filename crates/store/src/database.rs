@@ -144,7 +144,8 @@ impl Database {
     }
 
     pub fn may_stream(query: &Query) -> bool {
-        query.limit.is_none_or(|limit| limit > MAX_WHOLE_ROWS)
+        // The end of a keyset page is checked before its first byte is sent.
+        query.next.is_none() && query.limit.is_none_or(|limit| limit > MAX_WHOLE_ROWS)
     }
 
     pub async fn run(&self, query: Query, format: Format) -> Result<Answer, Error> {
@@ -170,9 +171,13 @@ impl Database {
         if operation == Operation::Find && batch.len() == 0 {
             return Ok(Answer::Nothing);
         }
-        Ok(match Frame::counted(operation, format, batch.len(), total).whole(&batch, total) {
+        Ok(match Frame::counted(&query, format, batch.len(), total).ending_at(&batch.position).whole(&batch, total)? {
             Some(whole) => Answer::of(whole, format),
-            None => self.in_chunks(Frame::new(operation, format), batch, total),
+            None => {
+                let frame = Frame::new(&query, format).ending_at(&batch.position);
+                frame.next()?;
+                self.in_chunks(frame, batch, total)
+            }
         })
     }
 
@@ -196,17 +201,21 @@ impl Database {
     }
 
     async fn stream_postgres(&self, postgres: &Postgres, query: Query, format: Format) -> Result<Answer, Error> {
-        let frame = || Frame::new(query.operation, format);
+        let frame = |batch: &Batch| Frame::new(&query, format).ending_at(&batch.position);
         let (batch, rest) = match postgres::start(postgres, &query).await? {
             StreamStart::Partial(batch, rest) => (batch, rest),
             // Most answers without a limit are small, and need no task and no channel.
             StreamStart::Complete(batch, _) if query.operation == Operation::Find && batch.len() == 0 => return Ok(Answer::Nothing),
             StreamStart::Complete(batch, total) => {
-                let whole = frame().whole(&batch, total);
-                return Ok(whole.map_or_else(|| self.in_chunks(frame(), batch, total), |whole| Answer::of(whole, format)));
+                let whole = frame(&batch).whole(&batch, total)?;
+                frame(&batch).next()?;
+                return Ok(match whole {
+                    Some(whole) => Answer::of(whole, format),
+                    None => self.in_chunks(frame(&batch), batch, total),
+                });
             }
         };
-        let (sink, chunks) = channel(frame(), self.stream_limits());
+        let (sink, chunks) = channel(Frame::new(&query, format), self.stream_limits());
         let (reporter, postgres) = (sink.reporter(), postgres.clone());
         let work = async move { reporter.report(postgres::proceed(&postgres, &query, batch, *rest, sink).await) };
         tokio::spawn(work.in_current_span());
@@ -214,7 +223,7 @@ impl Database {
     }
 
     async fn stream_sqlite(&self, sqlite: &Sqlite, query: Query, format: Format) -> Result<Answer, Error> {
-        let (sink, chunks) = channel(Frame::new(query.operation, format), self.stream_limits());
+        let (sink, chunks) = channel(Frame::new(&query, format), self.stream_limits());
         let (reporter, sqlite, operation) = (sink.reporter(), sqlite.clone(), query.operation);
         let work = async move { reporter.report(sqlite::stream(&sqlite, query, sink).await) };
         tokio::spawn(work.in_current_span());

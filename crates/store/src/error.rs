@@ -30,6 +30,11 @@ pub enum Error {
         /// The limit (`QUERY_MAX_ROWS`).
         max: usize,
     },
+    #[error("the page ends at a value of {field} that no statement can name")]
+    UnsayableValue {
+        /// The name in `order`.
+        field: String,
+    },
     /// A record with this name or id exists already.
     #[error("it exists already")]
     Exists,

@@ -5,6 +5,8 @@ mod batch_size;
 mod sink;
 mod streaming;
 
+use std::sync::Arc;
+
 use query::sql::{Query, Sql, Total};
 
 pub use answer_context::{AnswerContext, StatementEnd, StatementObserver, StatementPart, StatementReport};
@@ -23,10 +25,13 @@ pub enum Format {
     Rows,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a page says of its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageNumbers {
     pub total: i64,
     pub count: i64,
+    /// The statement of the next keyset page, as JSON; none at the end.
+    pub next: Option<Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

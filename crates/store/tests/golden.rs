@@ -33,6 +33,7 @@ async fn run(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Res
     let entrance = policy::authorize_read(catalog, resource, &viewer).map_err(|_| vec!["denied".to_owned()])?;
     let operation = match golden.operation {
         Operation::Paginate => plan::Operation::Paginate,
+        Operation::KeysetPaginate => plan::Operation::KeysetPaginate,
         Operation::List => plan::Operation::List,
         Operation::Find | Operation::FindById(_) => plan::Operation::Find,
     };
@@ -50,6 +51,11 @@ async fn run(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Res
     Ok(match operation {
         plan::Operation::Find => Answer::Row(value),
         plan::Operation::List => Answer::Rows(value.as_array().expect("an array").clone()),
+        plan::Operation::KeysetPaginate => Answer::KeysetPage {
+            count: value["count"].as_u64().expect("a count"),
+            rows: value["rows"].as_array().expect("rows").clone(),
+            follows: !value["next"].is_null(),
+        },
         plan::Operation::Paginate => Answer::Page {
             total: value["total"].as_u64().expect("a total"),
             count: value["count"].as_u64().expect("a count"),
@@ -68,7 +74,7 @@ async fn judge(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> R
     let case = asked(golden);
     oracle::compare(&case, &case.answer(), &actual).map_err(|difference| format!("{difference}\n{actual:?}"))?;
     let empty = match actual {
-        Answer::Page { rows, .. } | Answer::Rows(rows) => rows.is_empty(),
+        Answer::Page { rows, .. } | Answer::KeysetPage { rows, .. } | Answer::Rows(rows) => rows.is_empty(),
         Answer::NotFound => true,
         Answer::Row(_) | Answer::Forbidden => false,
     };

@@ -6,7 +6,7 @@ use crate::load;
 use crate::policy;
 use crate::schema::Resource;
 use crate::session::Session;
-use crate::statement::Statement;
+use crate::statement::{Order, Statement};
 use crate::viewer::Viewer;
 use crate::world::{Row, World};
 use serde_json::{Map, Value};
@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     Paginate,
+    KeysetPaginate,
     List,
     Find,
     /// The parts of a composite key are joined with a comma.
@@ -22,7 +23,17 @@ pub enum Operation {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    Page { total: u64, count: u64, rows: Vec<Value> },
+    Page {
+        total: u64,
+        count: u64,
+        rows: Vec<Value>,
+    },
+    /// A keyset page, and whether rows follow it.
+    KeysetPage {
+        count: u64,
+        rows: Vec<Value>,
+        follows: bool,
+    },
     Rows(Vec<Value>),
     Row(Value),
     NotFound,
@@ -53,6 +64,9 @@ pub fn answer_in(world: &World, question: Question<'_>) -> Answer {
     let mut rows = runs.concat();
     match question.operation {
         Operation::Paginate => Answer::Page { total, count: rows.len() as u64, rows },
+        Operation::KeysetPaginate => {
+            Answer::KeysetPage { count: rows.len() as u64, follows: !rows.is_empty() && total > rows.len() as u64, rows }
+        }
         Operation::List => Answer::Rows(rows),
         Operation::Find | Operation::FindById(_) if rows.is_empty() => Answer::NotFound,
         Operation::Find | Operation::FindById(_) => Answer::Row(rows.remove(0)),
@@ -69,7 +83,20 @@ pub(crate) fn merged(world: &World, question: Question<'_>) -> Statement {
         let groups = aggregate::group_by(block);
         additions.order.retain(|entry| groups.contains(&entry.field));
     }
+    if *question.operation == Operation::KeysetPaginate {
+        // A cursor names only what the viewer sees.
+        additions.order.retain(|entry| is_usable(world, question.viewer, resource, &entry.field));
+    }
     let mut statement = query.narrowed_by(additions);
+    if *question.operation == Operation::KeysetPaginate {
+        statement.limit = Some(statement.limit.unwrap_or(100));
+        let unnamed: Vec<&str> = resource.keys().into_iter().map(|key| key.name.as_str()).collect();
+        for name in unnamed {
+            if !statement.order.iter().any(|entry| entry.field == name) {
+                statement.order.push(Order { field: name.to_owned(), descending: false });
+            }
+        }
+    }
     if let Operation::FindById(id) = question.operation {
         statement.wheres.push(by_key(resource, id));
     }
@@ -77,6 +104,17 @@ pub(crate) fn merged(world: &World, question: Question<'_>) -> Statement {
         statement.limit = Some(statement.limit.map_or(1, |limit| limit.min(1)));
     }
     statement
+}
+
+fn is_usable(world: &World, viewer: &Viewer, resource: &Resource, path: &str) -> bool {
+    let of = |resource: &Resource, name: &str| resource.fields.iter().any(|field| field.name == name && viewer.may_use(field));
+    match path.split_once('.') {
+        None => of(resource, path),
+        Some((relation, name)) => resource.relation(relation).is_some_and(|relation| {
+            let target = world.schema.resource(&relation.target);
+            viewer.can_read(target) && of(target, name)
+        }),
+    }
 }
 
 /// The total, and the selected rows in runs of ties.

@@ -15,6 +15,15 @@ pub fn compare(case: &Case, expected: &Answer, actual: &Answer) -> Result<(), St
             differ("count beside the rows", *actual_count, actual_rows.len() as u64)?;
             compare_rows(case, rows, actual_rows)
         }
+        (
+            Answer::KeysetPage { count, rows, follows },
+            Answer::KeysetPage { count: actual_count, rows: actual_rows, follows: actual_follows },
+        ) => {
+            differ("count", *count, *actual_count)?;
+            differ("count beside the rows", *actual_count, actual_rows.len() as u64)?;
+            differ("a next page", u64::from(*follows), u64::from(*actual_follows))?;
+            compare_rows(case, rows, actual_rows)
+        }
         (Answer::Rows(rows), Answer::Rows(actual_rows)) => compare_rows(case, rows, actual_rows),
         (Answer::Row(row), Answer::Row(actual_row)) => {
             let statement = merged(world(), case.question());
@@ -32,6 +41,7 @@ fn differ(what: &str, expected: u64, actual: u64) -> Result<(), String> {
 fn brief(answer: &Answer) -> String {
     match answer {
         Answer::Page { total, count, .. } => format!("a page (total {total}, count {count})"),
+        Answer::KeysetPage { count, follows, .. } => format!("a keyset page (count {count}, another follows: {follows})"),
         Answer::Rows(rows) => format!("{} rows", rows.len()),
         Answer::Row(row) => format!("the row {row}"),
         Answer::NotFound => "not found".to_owned(),

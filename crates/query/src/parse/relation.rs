@@ -51,6 +51,7 @@ impl Parser {
             filters: Vec::new(),
             order: Vec::new(),
             limit: None,
+            own_limit: None,
             offset: None,
             relations: Vec::new(),
         };
@@ -75,7 +76,10 @@ impl Parser {
                 _ if value == Json::Null => {}
                 "where" => relation.filters.extend(self.filter(at, value)),
                 "order" => relation.order = self.order(at, value),
-                "limit" => relation.limit = self.limit(at, &value),
+                "limit" => {
+                    relation.limit = self.limit(at, &value);
+                    relation.own_limit = relation.limit;
+                }
                 "offset" => relation.offset = self.offset(at, &value),
                 _ => relation.relations = self.relation_map(at, value, depth + 1),
             }

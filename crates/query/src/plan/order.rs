@@ -61,7 +61,7 @@ impl<'c> Planner<'c, '_> {
 }
 
 /// Adds a sort key, unless its column is one already.
-fn append<'c>(order: &mut Vec<Sort<'c>>, column: Column<'c>) {
+pub(super) fn append<'c>(order: &mut Vec<Sort<'c>>, column: Column<'c>) {
     let named = order.iter().any(|sort| sort.column.alias == column.alias && std::ptr::eq(sort.column.field, column.field));
     if !named {
         order.push(Sort { column, direction: Direction::Ascending });

@@ -13,7 +13,7 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 use super::tree::{Logic, Operand, PivotColumn, SqlLookup};
-use super::{Arity, Kind, Writer};
+use super::{Arity, Decode, Kind, Writer};
 
 use shared::enum_values;
 
@@ -96,6 +96,10 @@ by_dialect! {
     /// The same, as it is read.
     fn grouped_shown(column: Column<'_>);
     fn sort_key(column: Column<'_>);
+    /// A sort key compared with a value, as rows are sorted.
+    fn compare_place(column: Column<'_>, comparison: Comparison, value: &Value);
+    /// A sort key as it is read for a position. Where it is sorted as stored, it is read as stored.
+    fn position(column: Column<'_>);
     /// A column inside an aggregate function.
     fn measured(column: Column<'_>);
     /// The value of a field inside a json column.
@@ -236,6 +240,31 @@ pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
     direction(writer, sort.direction);
     if writer.dialect == Dialect::Sqlite && (sort.column.field.nullable || sort.column.alias != root) {
         nulls(writer, sort.direction);
+    }
+}
+
+/// A sort key that is not NULL.
+pub(super) fn sort_values(writer: &mut Writer, sort: &Sort<'_>) {
+    sort_key(writer, sort.column);
+    direction(writer, sort.direction);
+}
+
+/// The rest of a sort key that a subquery has read.
+pub(super) fn sort_passed(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
+    if writer.dialect == Dialect::Sqlite {
+        pivot_collation(writer, sort.column.field);
+    }
+    direction(writer, sort.direction);
+    if writer.dialect == Dialect::Sqlite && (sort.column.field.nullable || sort.column.alias != root) {
+        nulls(writer, sort.direction);
+    }
+}
+
+/// How the position of a sort key is read.
+pub(super) fn position_decode(dialect: Dialect, field: &Field) -> Decode {
+    match dialect {
+        Dialect::Sqlite if !sqlite::sorts_as_stored(field) => Decode::standard(field),
+        Dialect::Postgres | Dialect::Sqlite => Decode::of(field),
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
     }
     let order = OrderBy { first: "", sorts: &grouped.scope.order, of: Sorted::Groups };
     let tree = SqlSelect { order, bounds: grouped.scope.bounds, ..grouped_rows(SelectList::unnamed(columns), grouped, dialect) };
-    Level { sql: print::sql(&tree, dialect), outputs, children: Vec::new() }
+    Level { sql: print::sql(&tree, dialect), outputs, children: Vec::new(), page_end: None }
 }
 
 pub(super) fn total(grouped: &Grouped<'_>, dialect: Dialect) -> Total {

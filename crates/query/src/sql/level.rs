@@ -1,5 +1,7 @@
 //! The rows of one level: the root, or a relation's rows for all parents of a batch at once.
 
+use std::rc::Rc;
+
 use crate::catalog::{Field, FieldId, Link, Mask, Resource};
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Alias, Column};
@@ -28,16 +30,16 @@ pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
 }
 
 /// The columns of a level: those that are shown, then the keys that its relations start from and that are not shown.
-struct Columns<'p> {
+pub(super) struct Columns<'p> {
     outputs: Vec<Output>,
-    list: Vec<Expression<'p>>,
+    pub(super) list: Vec<Expression<'p>>,
     /// For each relation, which columns are its key.
     keys: Vec<Vec<usize>>,
     dialect: Dialect,
 }
 
 impl<'p> Columns<'p> {
-    fn of(select: &'p Select<'p>, dialect: Dialect) -> Self {
+    pub(super) fn of(select: &'p Select<'p>, dialect: Dialect) -> Self {
         let table = &select.scope.table;
         let count = select.shown.len();
         let mut columns = Columns {
@@ -61,7 +63,7 @@ impl<'p> Columns<'p> {
             columns.outputs.push(Output { key, column, decode, show: *show, values });
             if is_read && column == columns.list.len() {
                 columns.list.push(match lookup {
-                    Some(lookup) => Expression::Lookup(Box::new(lookup::value(lookup, dialect))),
+                    Some(lookup) => Expression::Lookup(Rc::new(lookup::value(lookup, dialect))),
                     None => Expression::Column(*shown, ColumnUse::Shown),
                 });
             }
@@ -93,7 +95,7 @@ impl<'p> Columns<'p> {
         })
     }
 
-    fn take(&mut self) -> Vec<Expression<'p>> {
+    pub(super) fn take(&mut self) -> Vec<Expression<'p>> {
         // A table may have nothing to show: every field hidden. A row still counts.
         if self.list.is_empty() {
             self.list.push(Expression::Text("1"));
@@ -108,13 +110,13 @@ impl<'p> Columns<'p> {
     }
 
     /// Writes the query, and the levels below.
-    fn level(self, select: &Select<'_>, tree: &SqlSelect<'_>) -> Level {
+    pub(super) fn level(self, select: &Select<'_>, tree: &SqlSelect<'_>) -> Level {
         let child = |(child, parent_columns): (&Child<'_>, Vec<usize>)| {
             let (owner, level) = child_level(select, child, self.dialect);
             ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
         };
         let children = select.children.iter().zip(self.keys).map(child).collect();
-        Level { sql: print::sql(tree, self.dialect), outputs: self.outputs, children }
+        Level { sql: print::sql(tree, self.dialect), outputs: self.outputs, children, page_end: None }
     }
 }
 

@@ -1,14 +1,14 @@
 //! Writes a tree as text in one dialect and binds its values. Decides nothing.
 
 use crate::manifest::RelatedFunction;
-use crate::plan::predicate::Predicate;
+use crate::plan::predicate::{Column, Comparison, Predicate};
 use crate::plan::{Bounds, Measured};
 use crate::statement::Function;
 
 use super::dialect;
 use super::tree::{
     ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy,
-    PivotColumn, PivotUse, SelectList, Sorted, SqlJoin, SqlLookup, SqlSelect, TableAlias,
+    PivotColumn, PivotUse, Place, SelectList, Sorted, SqlJoin, SqlLookup, SqlSelect, TableAlias,
 };
 use super::{Dialect, PredicateId, Sql, Writer, scope};
 
@@ -77,6 +77,8 @@ impl Writer {
             Expression::Column(column, ColumnUse::Shown) => dialect::shown(self, *column),
             Expression::Column(column, ColumnUse::Key) => dialect::key(self, *column),
             Expression::Column(column, ColumnUse::Grouped) => dialect::grouped_shown(self, *column),
+            Expression::Column(column, ColumnUse::SortKey) => dialect::sort_key(self, *column),
+            Expression::Column(column, ColumnUse::Position) => dialect::position(self, *column),
             Expression::Column(column, ColumnUse::JoinedTo(field)) => dialect::join_column(self, *column, field),
             Expression::Column(column, ColumnUse::JoinedToPivot) => dialect::join_column_to_pivot(self, *column),
             Expression::Pivot(pivot, PivotUse::Compared) => dialect::pivot_column(self, *pivot),
@@ -153,6 +155,16 @@ impl Writer {
             FromItem::Query(select, alias) => {
                 self.subquery(select);
                 self.table_alias(*alias);
+            }
+            FromItem::Union(selects) => {
+                self.raw("(");
+                self.separated(" UNION ALL ", selects, |writer, select| {
+                    // SQLite takes ORDER BY and LIMIT in a subquery only.
+                    writer.raw("SELECT * FROM ");
+                    writer.subquery(select);
+                    writer.raw(" AS u");
+                });
+                self.raw(") AS s");
             }
             FromItem::Joined(joined) => {
                 self.raw("(");
@@ -352,6 +364,7 @@ impl Writer {
         match condition {
             Condition::Test(predicate, logic) => self.test(predicate, *logic),
             Condition::All(all) => self.balanced(" AND ", all),
+            Condition::Place(column, place) => self.place(*column, *place),
             Condition::Any(any) => {
                 dialect::before_any(self, any.len());
                 self.balanced(" OR ", any);
@@ -372,6 +385,19 @@ impl Writer {
                 dialect::fence_key_in(self);
             }
         }
+    }
+
+    fn place(&mut self, column: Column<'_>, place: Place<'_>) {
+        let (sign, value) = match place {
+            Place::Null | Place::NotNull => {
+                dialect::sort_key(self, column);
+                return self.raw(if matches!(place, Place::Null) { " IS NULL" } else { " IS NOT NULL" });
+            }
+            Place::At(value) => (Comparison::Eq, value),
+            Place::Above(value) => (Comparison::Gt, value),
+            Place::Below(value) => (Comparison::Lt, value),
+        };
+        dialect::compare_place(self, column, sign, value);
     }
 
     fn test(&mut self, predicate: &Predicate<'_>, logic: Logic) {
@@ -402,8 +428,13 @@ impl Writer {
         if !order.first.is_empty() && !order.sorts.is_empty() {
             self.raw(", ");
         }
-        self.separated(", ", order.sorts, |writer, sort| match order.of {
-            Sorted::Rows(root) => dialect::sort(writer, sort, root),
+        self.enumerated(", ", order.sorts, |writer, index, sort| match order.of {
+            Sorted::RowsFromValue(_) if index == 0 => dialect::sort_values(writer, sort),
+            Sorted::Rows(root) | Sorted::RowsFromValue(root) => dialect::sort(writer, sort, root),
+            Sorted::Union(first, root) => {
+                writer.numbered("s.c", first + index);
+                dialect::sort_passed(writer, sort, root);
+            }
             Sorted::Groups => dialect::sort_group(writer, sort),
         });
     }

@@ -3,11 +3,14 @@
 //!
 //! Text is in a node only as a `&'static str`, as an identifier of the catalog, or as a number of our own.
 
+use std::rc::Rc;
+
 use crate::catalog::{Field, Identifier, TableName};
 use crate::manifest::RelatedFunction;
 use crate::plan::lookup::Lookup;
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
+use crate::value::Value;
 
 /// Whether an unknown condition may count as false.
 ///
@@ -100,7 +103,7 @@ pub(super) enum TableAlias {
     Plan(Alias),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Expression<'p> {
     /// `k.n`, `count(*)`
     Text(&'static str),
@@ -112,7 +115,7 @@ pub(super) enum Expression<'p> {
     /// The value of a derived field inside its own query.
     Related(&'p Lookup<'p>),
     /// The value of a derived field that only the answer needs.
-    Lookup(Box<SqlLookup<'p>>),
+    Lookup(Rc<SqlLookup<'p>>),
     /// The number of a row within its parent, in the order of a scope. Its name is `r`.
     RowNumber(&'p Scope<'p>),
 }
@@ -126,6 +129,10 @@ pub(super) enum ColumnUse<'p> {
     /// To find related rows.
     Key,
     Grouped,
+    /// To sort by it in the query around.
+    SortKey,
+    /// For the position at the end of a keyset page.
+    Position,
     /// To compare it with a column of this field.
     JoinedTo(&'p Field),
     JoinedToPivot,
@@ -158,6 +165,8 @@ pub(super) enum FromItem<'p> {
     /// The keys of a batch of parents as a table `k`: values `v0`, … and their number `n`.
     Keys(Vec<&'p Field>),
     Query(Box<SqlSelect<'p>>, TableAlias),
+    /// The rows of all these queries as a table `s`.
+    Union(Vec<SqlSelect<'p>>),
     Joined(Box<(FromItem<'p>, Vec<SqlJoin<'p>>)>),
     /// A table of one row and one column `value`.
     Lookup(Box<SqlLookup<'p>>),
@@ -273,6 +282,18 @@ pub(super) enum Condition<'p> {
     Not(Box<Condition<'p>>),
     Exists(Box<SqlSelect<'p>>),
     In(Box<KeyIn<'p>>),
+    /// The place of a row in the order, compared with a position.
+    Place(Column<'p>, Place<'p>),
+}
+
+/// How a sort key compares with the value of a position. It is compared as rows are sorted, also where its value is invalid.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place<'p> {
+    Null,
+    NotNull,
+    At(&'p Value),
+    Above(&'p Value),
+    Below(&'p Value),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -287,6 +308,10 @@ pub(super) struct OrderBy<'p> {
 pub(super) enum Sorted {
     /// The rows of this table, and what is joined with them.
     Rows(Alias),
+    /// The same, and the first sort key is not NULL.
+    RowsFromValue(Alias),
+    /// The rows of a union, whose columns from this number on are the sort keys.
+    Union(usize, Alias),
     Groups,
 }
 

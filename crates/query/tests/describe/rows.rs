@@ -21,7 +21,7 @@ fn every_row_of_an_answer_fits_its_schema() {
             continue;
         }
         let rows: Vec<Value> = match case.answer() {
-            Answer::Rows(rows) | Answer::Page { rows, .. } => rows,
+            Answer::Rows(rows) | Answer::Page { rows, .. } | Answer::KeysetPage { rows, .. } => rows,
             Answer::Row(row) => vec![row],
             Answer::NotFound | Answer::Forbidden => Vec::new(),
         };

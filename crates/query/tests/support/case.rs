@@ -106,6 +106,7 @@ fn operation(value: &Value) -> Operation {
     match (value.as_str(), value["findById"].as_str()) {
         (Some("list"), _) => Operation::List,
         (Some("paginate"), _) => Operation::Paginate,
+        (Some("keyset-paginate"), _) => Operation::KeysetPaginate,
         (Some("find"), _) => Operation::Find,
         (_, Some(id)) => Operation::FindById(id.to_owned()),
         _ => panic!("no operation {value}"),

@@ -86,6 +86,7 @@ pub fn planned<'c>(catalog: &'c Catalog, case: &case::GoldenCase) -> Planned<'c>
     let Ok(access) = policy::authorize_read(catalog, id, &viewer) else { return Planned::Denied };
     let operation = match case.operation {
         oracle::Operation::Paginate => plan::Operation::Paginate,
+        oracle::Operation::KeysetPaginate => plan::Operation::KeysetPaginate,
         oracle::Operation::List => plan::Operation::List,
         oracle::Operation::Find | oracle::Operation::FindById(_) => plan::Operation::Find,
     };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use query::error::{Code, Error};
 use query::parse;
+use query::plan::Operation;
 use query::policy::{self, Viewer};
 use query::sql::Dialect;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use crate::boot_error::unusable;
 use crate::caller::viewer_of_row;
 use crate::config::Config;
 use crate::problem::Problem;
-use crate::query_service::explain::{Analyze, explain};
+use crate::query_service::explain::{Analyze, OPERATIONS, explain};
 
 use super::CommandError;
 use super::output::print;
@@ -29,6 +30,9 @@ pub(super) struct ExplainArguments {
     /// Explain for this account: a file with its answer of GET /auth/me
     #[arg(long, value_name = "FILE")]
     account: Option<PathBuf>,
+    /// The operation to explain
+    #[arg(long, value_name = "NAME", default_value = OPERATIONS[0].0, value_parser = OPERATIONS.map(|(name, _)| name))]
+    operation: String,
     /// Run the statement and show the database's plan of each level
     #[arg(long)]
     analyze: bool,
@@ -56,8 +60,10 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
     let statement = parse::document(&bytes).map_err(|error| CommandError(format!("{name}: {error}")))?;
     let viewer = arguments.account.as_deref().map_or_else(|| Ok(Viewer::operator()), viewer)?;
     let access = policy::authorize_read(&catalog, resource, &viewer)?;
+    let named = OPERATIONS.into_iter().find(|(name, _)| *name == arguments.operation);
+    let operation = named.map_or(Operation::Paginate, |(_, operation)| operation);
     let analyze = if arguments.analyze { Analyze::Yes(PlanDetail::Figures) } else { Analyze::No };
-    let explained = explain(&database, access, statement, analyze).await.map_err(|problem| match problem {
+    let explained = explain(&database, access, (operation, statement), analyze).await.map_err(|problem| match problem {
         Problem::Statement(error) => CommandError(format!("{name}: {}", in_file(error))),
         Problem::Store(error) => CommandError(error.to_string()),
         // The other problems belong to HTTP requests.

@@ -67,8 +67,13 @@ pub(super) async fn rows_answer(
     Ok(out)
 }
 
-/// A page. Its rows pass unchanged.
-pub(super) async fn page_answer(answer: Answer, parts: &[SelectedField<'_>], budget: &AnswerBudget) -> Result<Output, Problem> {
+/// A page of this type. Its rows pass unchanged.
+pub(super) async fn page_answer(
+    answer: Answer,
+    page_type: &str,
+    parts: &[SelectedField<'_>],
+    budget: &AnswerBudget,
+) -> Result<Output, Problem> {
     let copies = parts.iter().filter(|part| part.field().name == "rows").count();
     let mut share = budget.share();
     let (rows, numbers) = match answer {
@@ -99,7 +104,8 @@ pub(super) async fn page_answer(answer: Answer, parts: &[SelectedField<'_>], bud
             "total" => out.extend(int(numbers.total)?.to_string().as_bytes()),
             "count" => out.extend(int(numbers.count)?.to_string().as_bytes()),
             "rows" => rows.iter().for_each(|piece| out.share(piece)),
-            _ => out.extend(&row_shape::quoted("Pagination")),
+            "next" => out.extend(numbers.next.as_deref().unwrap_or("null").as_bytes()),
+            _ => out.extend(&row_shape::quoted(page_type)),
         }
     }
     out.extend(b"}");

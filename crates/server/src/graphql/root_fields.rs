@@ -79,9 +79,11 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
     };
     let (operation, format) = match query_field {
         QueryField::Paginate => (Operation::Paginate, Format::Rows),
+        QueryField::KeysetPaginate => (Operation::KeysetPaginate, Format::Rows),
         QueryField::Get => (Operation::List, Format::Lines),
         QueryField::Find | QueryField::FindById | QueryField::Me => (Operation::Find, Format::Json),
     };
+    let is_page = matches!(query_field, QueryField::Paginate | QueryField::KeysetPaginate);
     let render = || {
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
         let (query, kind) = if has_aggregation(query.as_ref()) {
@@ -91,7 +93,7 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
         };
         let mut body = parse::layers(query, constraint);
         // The rows of a page are not typed: they show everything.
-        if kind == RowKind::Row && query_field != QueryField::Paginate {
+        if kind == RowKind::Row && !is_page {
             body.query = body.query.showing(Some(shape.field_selection()));
         }
         service.queries.render(access, operation, key.as_deref(), body).map(|query| (query, kind))
@@ -100,12 +102,12 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
     if let Some(max) = query.row_cap {
         _ = execution.row_cap.set(max);
     }
-    if query_field == QueryField::Paginate {
+    if is_page {
         let parts = root.subfields(document, variables);
         let has_rows = parts.iter().any(|part| part.field().name == "rows");
         let query = if has_rows { query } else { query.without_relations() };
         let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), name, query, format)).await?;
-        return page_answer(answer, &parts, budget).await;
+        return page_answer(answer, &field.selection_set.ty, &parts, budget).await;
     }
     let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), name, query, format)).await?;
     rows_answer(answer, &shape, kind, query_field, budget).await

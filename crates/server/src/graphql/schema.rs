@@ -21,7 +21,8 @@ use fields::{describe, object_field, relation_description};
 const PRELUDE: &str = include_str!("schema/prelude.graphql");
 
 /// Type names that no resource can have.
-const RESERVED: &str = "JSON DateTime Date Time UUID Decimal BigInt QueryStatementInput Pagination Query ID Int Float String Boolean";
+const RESERVED: &str =
+    "JSON DateTime Date Time UUID Decimal BigInt QueryStatementInput Pagination KeysetPagination Query ID Int Float String Boolean";
 
 const ARGUMENTS: &str = "query: QueryStatementInput, constraint: QueryStatementInput";
 
@@ -31,6 +32,7 @@ pub(super) const AGGREGATION: &str = "_aggregation";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryField {
     Paginate,
+    KeysetPaginate,
     Get,
     Find,
     FindById,
@@ -42,6 +44,7 @@ impl QueryField {
     pub(super) fn operation(self) -> Option<ReadOperation> {
         match self {
             QueryField::Paginate => Some(ReadOperation::Paginate),
+            QueryField::KeysetPaginate => Some(ReadOperation::KeysetPaginate),
             QueryField::Get => Some(ReadOperation::List),
             QueryField::Find => Some(ReadOperation::Find),
             QueryField::FindById => Some(ReadOperation::FindById),
@@ -152,6 +155,12 @@ impl SchemaWriter<'_> {
             ),
         ];
         if is_findable(resource) {
+            fields.push((
+                format!("{context}KeysetPaginate{plural}"),
+                QueryField::KeysetPaginate,
+                format!("({ARGUMENTS}): KeysetPagination!"),
+                format!("A page of `{full_name}`, with the statement of the next page."),
+            ));
             let keys: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
             let end = if keys.len() == 1 { String::new() } else { format!(" The key is written `{}`.", keys.join(",")) };
             fields.push((

@@ -20,7 +20,7 @@ pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined], 
     let mut paths = Vec::new();
     for (resource, defined) in catalog.resources().iter().zip(defined) {
         let base = resource.path();
-        for operation in ReadOperation::ALL.into_iter().filter(|operation| *operation != ReadOperation::FindById || is_findable(resource)) {
+        for operation in ReadOperation::ALL.into_iter().filter(|operation| !operation.needs_key() || is_findable(resource)) {
             let id = claims.claim(&operation_id(operation, resource));
             paths.push((
                 format!("{base}/{}", operation.path_end()),
@@ -43,6 +43,7 @@ fn operation_id(operation: ReadOperation, resource: &Resource) -> String {
 fn summary(operation: ReadOperation) -> &'static str {
     match operation {
         ReadOperation::Paginate => "A page of rows, with the total",
+        ReadOperation::KeysetPaginate => "A page of rows, with the statement of the next page",
         ReadOperation::List => "All rows that match",
         ReadOperation::Get => "All rows that match; the same as list",
         ReadOperation::Find => "The first row that matches",
@@ -75,7 +76,7 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
     entries.push(member("parameters", Json::Array(parameters(operation, resource))));
     let body = object! { "application/json" => object! { "schema" => reference(&defined.request) } };
     entries.push(member("requestBody", object! { "required" => false, "content" => body }));
-    let mut responses = vec![member("200", answer(operation, &defined.row))];
+    let mut responses = vec![member("200", answer(operation, defined))];
     let mut statuses = ALWAYS.to_vec();
     if !permissions.is_empty() {
         statuses.push(403);
@@ -95,12 +96,20 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
 fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
     let names: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
     if operation == ReadOperation::Explain {
-        return vec![object! {
-            "name" => "analyze",
-            "in" => "query",
-            "description" => "Run the statement and add the database's own plan",
-            "schema" => object! { "type" => "boolean" },
-        }];
+        return vec![
+            object! {
+                "name" => "analyze",
+                "in" => "query",
+                "description" => "Run the statement and add the database's own plan",
+                "schema" => object! { "type" => "boolean" },
+            },
+            object! {
+                "name" => "operation",
+                "in" => "query",
+                "description" => "The operation to explain; `paginate` if it is left out",
+                "schema" => object! { "type" => "string", "enum" => texts(explain::OPERATIONS.map(|(name, _)| name)) },
+            },
+        ];
     }
     let fields = object! {
         "name" => "fields",
@@ -118,9 +127,11 @@ fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
     if operation == ReadOperation::FindById { vec![id, fields] } else { vec![fields] }
 }
 
-fn answer(operation: ReadOperation, row: &str) -> Json {
+fn answer(operation: ReadOperation, defined: &Defined) -> Json {
+    let row = &defined.row;
     let content = match operation {
         ReadOperation::Paginate => object! { JSON => answer_of(row, page) },
+        ReadOperation::KeysetPaginate => object! { JSON => object! { "schema" => keyset_page(defined) } },
         ReadOperation::List | ReadOperation::Get => object! { JSON => answer_of(row, rows), NDJSON => lines(row) },
         ReadOperation::Find | ReadOperation::FindById => object! { JSON => answer_of(row, |row| row) },
         ReadOperation::Explain => json(object! { "type" => "object" }),
@@ -142,6 +153,22 @@ fn lines(row: &str) -> Json {
 
 fn rows(item: Json) -> Json {
     object! { "type" => "array", "items" => item }
+}
+
+fn keyset_page(defined: &Defined) -> Json {
+    let next = object! {
+        "description" => "The statement of the next page: send it as `query`. Null at the end",
+        "anyOf" => [reference(&defined.statement), object! { "type" => "null" }],
+    };
+    object! {
+        "type" => "object",
+        "properties" => object! {
+            "count" => object! { "type" => "integer", "description" => "The rows of this page" },
+            "rows" => rows(reference(&defined.row)),
+            "next" => next,
+        },
+        "required" => texts(["count", "rows", "next"]),
+    }
 }
 
 fn page(item: Json) -> Json {

@@ -100,7 +100,7 @@ fn describe<'c>(
 fn operations<'c>((id, resource): (ResourceId, &Resource), graphql: &QueryFields<'c>, viewer: &Viewer) -> Vec<DescribedOperation<'c>> {
     let base = resource.path();
     let answers = |operation: &ReadOperation| match operation {
-        ReadOperation::FindById => viewer.sees_key(resource),
+        ReadOperation::FindById | ReadOperation::KeysetPaginate => viewer.sees_key(resource),
         ReadOperation::Explain => viewer.has_permission(explain::PERMISSION),
         _ => true,
     };

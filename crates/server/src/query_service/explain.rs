@@ -21,6 +21,9 @@ use super::QueryService;
 
 pub const PERMISSION: &str = identity::account::EXPLAIN;
 
+/// The operations that can be explained, the default first.
+pub const OPERATIONS: [(&str, Operation); 2] = [("paginate", Operation::Paginate), ("keyset-paginate", Operation::KeysetPaginate)];
+
 /// Whether the database is asked for its own plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Analyze {
@@ -28,13 +31,14 @@ pub enum Analyze {
     No,
 }
 
-/// Answers `POST …/explain`; `?analyze=true` adds the database's own plan.
+/// Answers `POST …/explain`; `?analyze=true` adds the database's own plan, and `?operation=` names another operation than `paginate`.
 pub(crate) async fn answer(
     queries: &QueryService,
     (caller, entrance): (&Caller, ReadAccess<'_, '_>),
     request: Request,
 ) -> Result<Response, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
+    let operation = operation(request.uri().query())?;
     let (head, body) = request.into_parts();
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
@@ -43,15 +47,29 @@ pub(crate) async fn answer(
     let _slot = queries.reader.slot(caller.key()).await?;
     // A caller over HTTP sees only what the policy allows.
     let analyze = if analyze { Analyze::Yes(PlanDetail::Result) } else { Analyze::No };
-    let explained = explain(&queries.reader.primary, entrance, statement, analyze).await?;
+    let explained = explain(&queries.reader.primary, entrance, (operation, statement), analyze).await?;
     Ok(response::json(explained.to_string()))
 }
 
+/// The parameter `operation`.
+fn operation(query: Option<&str>) -> Result<Operation, Problem> {
+    let Some(name) = query.unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("operation=")) else {
+        return Ok(Operation::Paginate);
+    };
+    let found = OPERATIONS.into_iter().find(|(word, _)| *word == name).map(|(_, operation)| operation);
+    found.ok_or(Problem::Malformed("`operation` must be `paginate` or `keyset-paginate`"))
+}
+
 /// The merged statement, the SQL of each level, and perhaps the database's own plan of each.
-pub async fn explain(database: &Database, entrance: ReadAccess<'_, '_>, statement: Statement, analyze: Analyze) -> Result<Value, Problem> {
+pub async fn explain(
+    database: &Database,
+    entrance: ReadAccess<'_, '_>,
+    (operation, statement): (Operation, Statement),
+    analyze: Analyze,
+) -> Result<Value, Problem> {
     let merged = query::explain::statement(&statement);
     let (mut described, query) = {
-        let plan = plan::plan(entrance, statement, Operation::Paginate, None)?;
+        let plan = plan::plan(entrance, statement, operation, None)?;
         let query = sql::render(&plan, database.dialect());
         (query::explain::levels(&plan, &query, database.dialect()), query)
     };

@@ -3,6 +3,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOperation {
     Paginate,
+    KeysetPaginate,
     List,
     /// Another name of `list`.
     Get,
@@ -12,11 +13,13 @@ pub(crate) enum ReadOperation {
 }
 
 impl ReadOperation {
-    pub(crate) const ALL: [Self; 6] = [Self::Paginate, Self::List, Self::Get, Self::Find, Self::FindById, Self::Explain];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Paginate, Self::KeysetPaginate, Self::List, Self::Get, Self::Find, Self::FindById, Self::Explain];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             ReadOperation::Paginate => "paginate",
+            ReadOperation::KeysetPaginate => "keysetPaginate",
             ReadOperation::List => "list",
             ReadOperation::Get => "get",
             ReadOperation::Find => "find",
@@ -29,8 +32,14 @@ impl ReadOperation {
     pub(crate) fn path_end(self) -> &'static str {
         match self {
             ReadOperation::FindById => "find/{id}",
+            ReadOperation::KeysetPaginate => "keyset-paginate",
             other => other.name(),
         }
+    }
+
+    /// Whether it needs a key that the caller sees.
+    pub(crate) fn needs_key(self) -> bool {
+        matches!(self, ReadOperation::KeysetPaginate | ReadOperation::FindById)
     }
 
     pub(crate) fn from_path_end(end: &str) -> Option<Self> {
@@ -47,7 +56,7 @@ mod tests {
         for operation in ReadOperation::ALL {
             assert_eq!(ReadOperation::from_path_end(operation.path_end()), Some(operation));
         }
-        for end in ["", "Paginate", "findById", "find/", "find/7", "list "] {
+        for end in ["", "Paginate", "keysetPaginate", "findById", "find/", "find/7", "list "] {
             assert_eq!(ReadOperation::from_path_end(end), None, "{end:?}");
         }
     }

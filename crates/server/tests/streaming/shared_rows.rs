@@ -43,6 +43,14 @@ fn relations(levels: usize) -> Value {
     })
 }
 
+/// The same relations as a selection.
+fn selection(levels: usize) -> String {
+    (0..levels).rev().fold("{ id }".to_owned(), |below, level| {
+        let name = if level % 2 == 0 { "items" } else { "labels" };
+        format!("{{ id {name} {below} }}")
+    })
+}
+
 async fn server(backend: Backend) -> (Database, Server) {
     let database = Database::with(backend, SCRIPT).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
@@ -114,15 +122,22 @@ async fn graphql_refuses_an_answer_beyond_its_limit() {
             let request = json!({ "query": document, "variables": { "query": query } }).to_string();
             server.post("/graphql", request).await.json()
         };
+        let selected = selection(10);
         for document in [
-            "query ($query: QueryStatementInput) { shopPaginateLabels(query: $query) { rows } }",
-            "query ($query: QueryStatementInput) { shopGetLabels(query: $query) { id items { id } } }",
-            "query ($query: QueryStatementInput) { shopFindLabel(query: $query) { id } }",
+            "query ($query: QueryStatementInput) { shopPaginateLabels(query: $query) { rows } }".to_owned(),
+            format!("query ($query: QueryStatementInput) {{ shopGetLabels(query: $query) {selected} }}"),
+            format!("query ($query: QueryStatementInput) {{ shopFindLabel(query: $query) {selected} }}"),
         ] {
-            let answer = ask(document).await;
+            let answer = ask(&document).await;
             assert!(answer["errors"][0]["message"].as_str().is_some_and(|text| text.contains("64 MiB")), "{backend:?} {document} {answer}");
         }
-        // Unselected rows are not written.
+        // Unselected rows are not read or not written.
+        let narrow = ask("query ($query: QueryStatementInput) { shopGetLabels(query: $query) { id items { id } } }").await;
+        let rows = narrow["data"]["shopGetLabels"].as_array().expect("rows");
+        assert!(
+            rows.len() == 20 && rows.iter().all(|row| row["items"].as_array().is_some_and(|items| items.len() == 20)),
+            "{backend:?} {narrow}"
+        );
         let numbers = ask("query ($query: QueryStatementInput) { shopPaginateLabels(query: $query) { total count } }").await;
         assert_eq!(numbers["data"]["shopPaginateLabels"], json!({"total": 20, "count": 20}), "{backend:?} {numbers}");
     }

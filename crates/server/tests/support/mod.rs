@@ -14,7 +14,7 @@ pub use http::{Request, Response, get, post};
 pub use server::{Server, Setup};
 
 /// How long a test waits for anything.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Polls until the condition holds; returns how long that took.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,6 +23,7 @@ pub struct Proxy {
     pub address: SocketAddr,
     mode: Arc<watch::Sender<ProxyMode>>,
     target: Arc<watch::Sender<String>>,
+    accepted: Arc<AtomicUsize>,
 }
 
 impl Proxy {
@@ -31,21 +33,28 @@ impl Proxy {
         let address = listener.local_addr().expect("an address");
         let mode = Arc::new(watch::Sender::new(ProxyMode::Forward));
         let target = Arc::new(watch::Sender::new(target));
-        let (current_mode, current_target) = (mode.clone(), target.clone());
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let (current_mode, current_target, count) = (mode.clone(), target.clone(), accepted.clone());
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::SeqCst);
                 if *current_mode.borrow() != ProxyMode::Disconnect {
                     let target = current_target.borrow().clone();
                     tokio::spawn(forward(near, target, current_mode.subscribe()));
                 }
             }
         });
-        Proxy { address, mode, target }
+        Proxy { address, mode, target, accepted }
     }
 
     /// Sends new connections to this host and port.
     pub fn redirect(&self, target: String) {
         self.target.send_replace(target);
+    }
+
+    /// How many connections it has accepted.
+    pub fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::SeqCst)
     }
 
     pub fn set(&self, mode: ProxyMode) {

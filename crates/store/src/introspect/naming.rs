@@ -285,8 +285,8 @@ fn type_name(context: &str, name: &str) -> String {
     capital(context) + &capital(name)
 }
 
-fn queries_of_many(context: &str, plural: &str) -> [String; 2] {
-    ["Paginate", "Get"].map(|verb| format!("{}{verb}{}", lower(context), capital(plural)))
+fn queries_of_many(context: &str, plural: &str) -> [String; 3] {
+    ["Paginate", "KeysetPaginate", "Get"].map(|verb| format!("{}{verb}{}", lower(context), capital(plural)))
 }
 
 /// Includes queries by key, since a table may get a key later.

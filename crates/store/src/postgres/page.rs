@@ -30,6 +30,7 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(B
         lease.enter(LeaseState::Running);
         return Ok(None);
     }
+    batch.end_page(&query.root, 0);
     let mut left = postgres.memory;
     load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
     if batch.is_heavy() {

@@ -3,7 +3,8 @@
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::types::array_from_sql;
 use query::plan::Show;
-use query::sql::{Decode, Output, SCALE};
+use query::plan::keyset::PositionValue;
+use query::sql::{Decode, Output, PageEnd, SCALE};
 use tokio_postgres::types::{FromSql, Kind, Type};
 use tokio_postgres::{Column, Row};
 
@@ -113,6 +114,21 @@ impl How {
             _ => How::Aggregate,
         })
     }
+}
+
+/// The sort keys of a row of a keyset page.
+pub(super) fn position(end: &PageEnd, row: &Row) -> Vec<PositionValue> {
+    let value = |output: &Output| {
+        if column(row, output.column).is_none() {
+            return PositionValue::Null;
+        }
+        let mut out = Vec::new();
+        match Member::of(output, row.columns()).write(&mut out, row) {
+            Some(()) => PositionValue::Shown(out),
+            None => PositionValue::Unreadable,
+        }
+    };
+    end.position.iter().map(value).collect()
 }
 
 /// Most keys are shorter.

@@ -11,7 +11,7 @@ use crate::assemble::{After, Batch, Gathered, Gathering, Keys, Portion};
 use crate::run::{BatchSize, StatementPart, is_cached};
 use crate::settings::Prepare;
 
-use super::row_encoder::{Encoder, column};
+use super::row_encoder::{Encoder, column, position};
 use super::{Connection, Lease, LeaseState, Postgres, STALE, bind};
 
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
@@ -49,6 +49,9 @@ pub(super) async fn collect(level: &Level, stream: RowStream, size: &BatchSize) 
         }
         encoder.row(batch.buffer(), &row);
         batch.end_row();
+        if let Some(end) = &level.page_end {
+            batch.note_position(position(end, &row));
+        }
         add_keys(&mut keys, level, &row);
     }
     batch.pending = keys;
@@ -60,8 +63,12 @@ pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, siz
     let mut encoder = Encoder::new(&level.outputs);
     while !size.is_full(&batch) {
         let Some(row) = rows.next().await else { return Ok(Portion { batch, after: After::Nothing }) };
-        encoder.row(batch.buffer(), &row?);
+        let row = row?;
+        encoder.row(batch.buffer(), &row);
         batch.end_row();
+        if let Some(end) = &level.page_end {
+            batch.note_position(position(end, &row));
+        }
     }
     Ok(Portion { batch, after: After::Perhaps })
 }

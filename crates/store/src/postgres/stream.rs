@@ -159,6 +159,7 @@ async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements)
     let (mut lease, mut cursor, mut running) = open_rows(postgres, query, statements).await?;
     let Portion { mut batch, after } = cursor.next(&mut PostgresSnapshot { postgres, lease: &mut lease }, rows, &size).await?;
     running.pause(batch.len());
+    batch.end_page(&query.root, 0);
     let mut left = postgres.memory;
     load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
     if after == After::Nothing && !batch.is_heavy() {
@@ -181,6 +182,7 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, re
     let mut running = postgres.context.resume(&query.root.sql, StatementPart::Rows, time);
     let rows = RowSet::root(&query.root);
     let mut streaming = Streaming { source: PostgresSnapshot { postgres, lease: &mut lease }, sink: &mut sink, memory: postgres.memory };
+    streaming.sink.note_position(&batch.position);
     let count = batch.len();
     let written = streaming.write(rows, batch).await?;
     size.learn(count, written, After::Perhaps);

@@ -1,17 +1,19 @@
 //! Writes a streamed answer: brackets, commas and totals around batches, with back-pressure and timeouts.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::Stream;
 use query::plan::Operation;
-use query::sql::ChildLevel;
+use query::plan::keyset::{NextStatement, UnsayableValue};
+use query::sql::{ChildLevel, Query};
 use tokio::sync::mpsc;
 
 use crate::Error;
-use crate::assemble::{Batch, Rows};
+use crate::assemble::{Batch, PagePosition, Rows};
 
 use super::{Format, PageNumbers};
 
@@ -37,6 +39,9 @@ pub(crate) struct Frame {
     numbers_follow: bool,
     /// The relations that are open in a row, the innermost last, each with the number of its rows so far.
     open: Vec<usize>,
+    /// How the next keyset page is asked for, and where this one ends.
+    next: Option<NextStatement>,
+    position: PagePosition,
 }
 
 #[derive(Debug)]
@@ -68,7 +73,7 @@ pub struct Chunks {
     state: Reading,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Reading {
     Open,
     Failed,
@@ -87,8 +92,8 @@ impl Chunks {
     }
 
     pub fn numbers(&self) -> Option<PageNumbers> {
-        match self.state {
-            Reading::Done(numbers) => Some(numbers),
+        match &self.state {
+            Reading::Done(numbers) => Some(numbers.clone()),
             Reading::Open | Reading::Failed => None,
         }
     }
@@ -118,7 +123,7 @@ impl Stream for Chunks {
             let item = item.unwrap_or_else(|| Err(Error::Unavailable("the answer was cut".to_owned())));
             self.state = match &item {
                 Err(_) => Reading::Failed,
-                Ok(Chunk { end: Some(numbers), .. }) => Reading::Done(*numbers),
+                Ok(Chunk { end: Some(numbers), .. }) => Reading::Done(numbers.clone()),
                 Ok(Chunk { end: None, .. }) => Reading::Open,
             };
             Some(item.map(|chunk| chunk.bytes))
@@ -127,20 +132,38 @@ impl Stream for Chunks {
 }
 
 impl Frame {
-    pub(crate) fn new(operation: Operation, format: Format) -> Self {
-        Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, numbers_follow: true, open: Vec::new() }
+    pub(crate) fn new(query: &Query, format: Format) -> Self {
+        Frame {
+            operation: query.operation,
+            format,
+            buffer: opening(query.operation, format, b"{\"rows\":["),
+            rows: 0,
+            numbers_follow: true,
+            open: Vec::new(),
+            next: query.next.clone(),
+            position: PagePosition::default(),
+        }
     }
 
-    pub(crate) fn counted(operation: Operation, format: Format, count: usize, total: i64) -> Self {
-        let numbers = format!("{{\"total\":{total},\"count\":{count},\"rows\":[");
-        Frame {
-            operation,
-            format,
-            buffer: opening(operation, format, numbers.as_bytes()),
-            rows: 0,
-            numbers_follow: false,
-            open: Vec::new(),
-        }
+    pub(crate) fn counted(query: &Query, format: Format, count: usize, total: i64) -> Self {
+        let numbers = match query.operation {
+            Operation::KeysetPaginate => format!("{{\"count\":{count},\"rows\":["),
+            _ => format!("{{\"total\":{total},\"count\":{count},\"rows\":["),
+        };
+        let buffer = opening(query.operation, format, numbers.as_bytes());
+        Frame { buffer, numbers_follow: false, ..Frame::new(query, format) }
+    }
+
+    pub(crate) fn ending_at(mut self, position: &PagePosition) -> Self {
+        self.position = position.clone();
+        self
+    }
+
+    /// The statement of the next keyset page; none at the end.
+    pub(crate) fn next(&self) -> Result<Option<Arc<str>>, Error> {
+        let Some((next, position)) = self.next.as_ref().zip(self.position.end()) else { return Ok(None) };
+        let next = next.after(position).map_err(|UnsayableValue { field }| Error::UnsayableValue { field })?;
+        Ok(Some(next.into()))
     }
 
     /// Adds rows until there is enough to send; returns whether these were all.
@@ -181,31 +204,37 @@ impl Frame {
         }
     }
 
-    pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<(Bytes, PageNumbers)> {
+    pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Result<Option<(Bytes, PageNumbers)>, Error> {
         self.buffer.reserve(batch.written_size().saturating_add(FRAME_BYTES).min(MAX_WHOLE_BYTES));
-        self.add(&mut batch.rows(), MAX_WHOLE_BYTES).then(|| self.end(total))
+        if self.add(&mut batch.rows(), MAX_WHOLE_BYTES) { self.end(total).map(Some) } else { Ok(None) }
     }
 
-    fn end(mut self, total: i64) -> (Bytes, PageNumbers) {
+    fn end(mut self, total: i64) -> Result<(Bytes, PageNumbers), Error> {
+        let next = self.next()?;
         match (self.operation, self.format) {
-            (Operation::Paginate, Format::Rows) => self.buffer.push(b']'),
+            (Operation::Paginate | Operation::KeysetPaginate, Format::Rows) => self.buffer.push(b']'),
             (Operation::Paginate, _) if self.numbers_follow => {
                 let end = format!("],\"count\":{},\"total\":{total}}}", self.rows);
                 self.buffer.extend_from_slice(end.as_bytes());
             }
             (Operation::Paginate, _) => self.buffer.extend_from_slice(b"]}"),
+            (Operation::KeysetPaginate, _) => {
+                let count = if self.numbers_follow { format!(",\"count\":{}", self.rows) } else { String::new() };
+                let end = format!("]{count},\"next\":{}}}", next.as_deref().unwrap_or("null"));
+                self.buffer.extend_from_slice(end.as_bytes());
+            }
             (Operation::Find, _) | (_, Format::Lines) => {}
             (Operation::List, Format::Json | Format::Rows) => self.buffer.push(b']'),
         }
-        (self.buffer.into(), PageNumbers { total, count: self.rows as i64 })
+        Ok((self.buffer.into(), PageNumbers { total, count: self.rows as i64, next }))
     }
 }
 
 fn opening(operation: Operation, format: Format, page: &[u8]) -> Vec<u8> {
     match (operation, format) {
-        (Operation::Paginate, Format::Json | Format::Lines) => page.to_vec(),
+        (Operation::Paginate | Operation::KeysetPaginate, Format::Json | Format::Lines) => page.to_vec(),
         (Operation::Find, _) | (_, Format::Lines) => Vec::new(),
-        (Operation::Paginate | Operation::List, _) => b"[".to_vec(),
+        (Operation::Paginate | Operation::KeysetPaginate | Operation::List, _) => b"[".to_vec(),
     }
 }
 
@@ -260,6 +289,11 @@ impl Sink {
         self.frame.rows
     }
 
+    /// Notes where the rows end that come next.
+    pub(crate) fn note_position(&mut self, position: &PagePosition) {
+        self.frame.position.extend(position);
+    }
+
     pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         let bytes = std::mem::take(&mut self.frame.buffer).into();
         send(&self.sender, Chunk { bytes, end: None }, self.limits).await
@@ -267,7 +301,7 @@ impl Sink {
 
     pub(crate) async fn finish(self, total: i64) -> Result<(), Error> {
         let Sink { frame, sender, limits } = self;
-        let (bytes, numbers) = frame.end(total);
+        let (bytes, numbers) = frame.end(total)?;
         send(&sender, Chunk { bytes, end: Some(numbers) }, limits).await
     }
 
@@ -308,7 +342,9 @@ impl FailureReporter {
             // The status was sent already, so the log is the only place that says why.
             match error {
                 Error::Gone => tracing::debug!("the client of a streamed answer disconnected"),
-                Error::Stalled | Error::StreamTimeout | Error::TooManyRows { .. } => tracing::warn!(%error, "a streamed answer was cut"),
+                Error::Stalled | Error::StreamTimeout | Error::TooManyRows { .. } | Error::UnsayableValue { .. } => {
+                    tracing::warn!(%error, "a streamed answer was cut")
+                }
                 _ => tracing::error!(%error, "a streamed answer was cut"),
             }
             // If the channel is full, the reader sees that the last chunk is missing.

@@ -59,9 +59,13 @@ impl<S: Source> Streaming<'_, S> {
         let mut written = 0;
         loop {
             running.work();
-            let Portion { batch, after } = self.sink.while_read(cursor.next(&mut self.source, rows, &size)).await?;
+            let Portion { mut batch, after } = self.sink.while_read(cursor.next(&mut self.source, rows, &size)).await?;
             let count = batch.len();
             running.pause(count);
+            if rows.depth == 0 {
+                batch.end_page(rows.level, self.sink.count());
+                self.sink.note_position(&batch.position);
+            }
             if rows.depth > 0 {
                 self.source.context().take_related_rows(count)?;
             }

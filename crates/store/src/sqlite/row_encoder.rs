@@ -4,7 +4,8 @@ use query::catalog::Stored;
 use query::json::build::compact;
 use query::json::{self, Json};
 use query::plan::Show;
-use query::sql::{Decode, Output, SCALE};
+use query::plan::keyset::PositionValue;
+use query::sql::{Decode, Output, PageEnd, SCALE};
 use query::types::{Scalar, Type};
 use query::value::{self, stored};
 use rusqlite::Row;
@@ -24,6 +25,29 @@ pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row<'_>) {
         }
     }
     json_encoder::open(out, start);
+}
+
+/// The sort keys of a row of a keyset page. A value that is sorted by more than the answer shows cannot be said: an integer with more
+/// digits than a double, a fraction of a microsecond.
+pub(super) fn position(end: &PageEnd, row: &Row<'_>) -> Vec<PositionValue> {
+    let value = |output: &Output| {
+        let Ok(cell) = row.get_ref(output.column) else { return PositionValue::Unreadable };
+        let mut out = Vec::new();
+        match cell {
+            ValueRef::Null => PositionValue::Null,
+            _ if is_sorted_as_shown(&output.decode, cell) && member(&mut out, output, row).is_some() => PositionValue::Shown(out),
+            _ => PositionValue::Unreadable,
+        }
+    };
+    end.position.iter().map(value).collect()
+}
+
+fn is_sorted_as_shown(decode: &Decode, cell: ValueRef<'_>) -> bool {
+    match (decode, cell) {
+        (Decode::Value(Scalar::Float, _), ValueRef::Integer(number)) => i128::from(number) == number as f64 as i128,
+        (Decode::Value(_, Stored::Unix), ValueRef::Real(seconds)) => unix(cell).is_some_and(|micros| micros as f64 / 1e6 == seconds),
+        _ => true,
+    }
 }
 
 fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {

@@ -26,6 +26,7 @@ pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option
             let Portion { mut batch, after } = take_rows(&mut statement.raw_query(), &query.root, &BatchSize::whole(left))?;
             drop(statement);
             running.end(batch.len());
+            batch.end_page(&query.root, 0);
             if after == After::Nothing {
                 let mut snapshot = SqliteSnapshot { connection, interrupt, timeout, context: &context };
                 _ = runtime.block_on(load(&mut snapshot, &query.root, &mut batch, &mut left))?;

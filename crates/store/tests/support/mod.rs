@@ -113,6 +113,7 @@ pub async fn run(catalog: &Catalog, database: &Database, case: &Case) -> Outcome
     };
     let (operation, id) = match &case.operation {
         Operation::Paginate => (plan::Operation::Paginate, None),
+        Operation::KeysetPaginate => (plan::Operation::KeysetPaginate, None),
         Operation::List => (plan::Operation::List, None),
         Operation::Find => (plan::Operation::Find, None),
         Operation::FindById(id) => (plan::Operation::Find, Some(id.as_str())),
@@ -134,6 +135,11 @@ pub async fn run(catalog: &Catalog, database: &Database, case: &Case) -> Outcome
     Outcome::Answer(match operation {
         plan::Operation::Find => Answer::Row(value),
         plan::Operation::List => Answer::Rows(value.as_array().expect("an array").clone()),
+        plan::Operation::KeysetPaginate => Answer::KeysetPage {
+            count: value["count"].as_u64().expect("a count"),
+            rows: value["rows"].as_array().expect("rows").clone(),
+            follows: !value["next"].is_null(),
+        },
         plan::Operation::Paginate => Answer::Page {
             total: value["total"].as_u64().expect("a total"),
             count: value["count"].as_u64().expect("a count"),
@@ -152,7 +158,7 @@ pub async fn whole(mut chunks: store::Chunks) -> Result<Vec<u8>, store::Error> {
     Ok(bytes)
 }
 
-fn planned(
+pub fn planned(
     entrance: policy::ReadAccess<'_, '_>,
     body: &[u8],
     operation: plan::Operation,

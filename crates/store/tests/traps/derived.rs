@@ -74,7 +74,10 @@ async fn exact_numbers_stay_exact() {
     assert_eq!(of("n"), [3, 0, 2, 2, 3, 2, 3].map(Value::from));
     assert_eq!(of("any"), [true, false, true, true, true, true, true].map(Value::from));
     assert_eq!(of("sumI"), [json!(6_442_450_941_i64), Value::Null, Value::Null, json!(1), json!(-2), json!(-1), json!(15)]);
-    assert_eq!(of("avgI"), [json!("2147483647"), Value::Null, Value::Null, json!("0.5"), json!("-0.6666666666666667"), json!("-0.5"), json!("5")]);
+    assert_eq!(
+        of("avgI"),
+        [json!("2147483647"), Value::Null, Value::Null, json!("0.5"), json!("-0.6666666666666667"), json!("-0.5"), json!("5")]
+    );
     assert_eq!(of("sumB")[0], "27670116110564327420");
     assert_eq!(of("avgB")[0], "9223372036854775806.6666666666666667");
     assert_eq!(of("avgB")[5], "-9223372036854775808");
@@ -158,7 +161,9 @@ async fn repeated_pairs_of_a_pivot_count_once() {
     "#;
     let rows = "INSERT INTO lefts VALUES ('x'), ('X'), ('y'), ('z'); INSERT INTO rights VALUES ('a', 1), ('A', 2), ('b', 4), ('c', 8);
                 INSERT INTO pairs VALUES ('x', 'a'), ('x', 'A'), ('x', 'A'), ('y', 'b'), ('X', 'B'), (NULL, 'a'), ('z', NULL), ('y', 'b'), ('y', 'none')";
-    let sqlite = format!("CREATE TABLE lefts (k TEXT PRIMARY KEY); CREATE TABLE rights (k TEXT PRIMARY KEY, w INTEGER); CREATE TABLE pairs (l TEXT, r TEXT); {rows}");
+    let sqlite = format!(
+        "CREATE TABLE lefts (k TEXT PRIMARY KEY); CREATE TABLE rights (k TEXT PRIMARY KEY, w INTEGER); CREATE TABLE pairs (l TEXT, r TEXT); {rows}"
+    );
     let file = support::Sqlite::with(&sqlite);
     let mut databases = vec![("SQLite".to_owned(), support::open(&file.url))];
     let mut servers = Vec::new();
@@ -208,7 +213,10 @@ async fn repeated_pairs_of_a_pivot_count_once() {
 async fn extremes_of_native_types() {
     let items = "mood = { type = \"enum\", values = [\"sad\", \"ok\", \"happy\"] }\nasText = \"text\"\ncaseless = \"text\"\npadded = \"text\"\nat = \"timestamp\"\nsmall = \"int\"\nwide = \"int\"\nsingle = \"float\"\nshort = \"text\"\nrank = { type = \"enum\", values = [\"b\", \"a\"] }\nday = { bucket = \"day\", of = \"at\", zone = \"Europe/Berlin\" }";
     let names = ["mood", "asText", "caseless", "padded", "at", "small", "wide", "single", "short", "rank", "day"];
-    let derived: String = names.iter().map(|name| format!("min_{name} = {{ min = \"items.{name}\" }}\nmax_{name} = {{ max = \"items.{name}\" }}\n")).collect();
+    let derived: String = names
+        .iter()
+        .map(|name| format!("min_{name} = {{ min = \"items.{name}\" }}\nmax_{name} = {{ max = \"items.{name}\" }}\n"))
+        .collect();
     let server = support::Postgres::with(
         "CREATE EXTENSION citext; CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TABLE facts (id int PRIMARY KEY); INSERT INTO facts VALUES (1), (2), (3);
          CREATE TABLE items (id int PRIMARY KEY, row_id int, mood mood, as_text mood, caseless citext, padded char(5), at timestamp, small smallint, wide bigint, single real, short varchar(9), rank text);
@@ -287,7 +295,10 @@ async fn values_that_do_not_fit_are_not_measured() {
     let second = rows[1].as_object().expect("a row");
     let filled: Vec<&String> = second.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name).collect();
     assert_eq!(filled, ["fits", "id", "n"], "{second:?}");
-    let fields = ["sumI", "maxI", "avgB", "maxB", "sumD", "avgD", "maxD", "sumF", "avgF", "maxS", "maxU", "maxDay", "maxAt", "maxE", "sumK", "maxMonth", "maxWeek"];
+    let fields = [
+        "sumI", "maxI", "avgB", "maxB", "sumD", "avgD", "maxD", "sumF", "avgF", "maxS", "maxU", "maxDay", "maxAt", "maxE", "sumK",
+        "maxMonth", "maxWeek",
+    ];
     for query in uses(&fields) {
         let rows = answer(&catalog, &database, "t.row", &query).await.unwrap_or_else(|error| panic!("{query}: {error}"));
         if query.get("where").is_some() {
@@ -298,8 +309,10 @@ async fn values_that_do_not_fit_are_not_measured() {
 
 /// Both databases hold these instants, the second in a file that stores them in three ways.
 fn instants(texts: &[String]) -> (String, String) {
-    let rows: Vec<String> = texts.iter().enumerate().map(|(id, text)| format!("({id}, '{text}', '{}')", text.trim_end_matches('Z'))).collect();
-    let postgres = format!("CREATE TABLE facts (id int PRIMARY KEY, at timestamptz, plain timestamp); INSERT INTO facts VALUES {}", rows.join(", "));
+    let rows: Vec<String> =
+        texts.iter().enumerate().map(|(id, text)| format!("({id}, '{text}', '{}')", text.trim_end_matches('Z'))).collect();
+    let postgres =
+        format!("CREATE TABLE facts (id int PRIMARY KEY, at timestamptz, plain timestamp); INSERT INTO facts VALUES {}", rows.join(", "));
     (postgres, format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, at TEXT, plain TEXT); INSERT INTO facts VALUES {}", rows.join(", ")))
 }
 
@@ -309,8 +322,19 @@ const UNITS: [&str; 6] = ["hour", "day", "week", "month", "quarter", "year"];
 #[tokio::test(flavor = "multi_thread")]
 async fn periods_start_at_the_same_instant_on_both_databases() {
     let zones = [
-        "Europe/Berlin", "America/Havana", "Africa/Cairo", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kathmandu", "Pacific/Apia", "Asia/Beirut",
-        "America/Asuncion", "America/St_Johns", "Asia/Gaza", "Africa/Monrovia", "UTC",
+        "Europe/Berlin",
+        "America/Havana",
+        "Africa/Cairo",
+        "America/Sao_Paulo",
+        "Australia/Lord_Howe",
+        "Asia/Kathmandu",
+        "Pacific/Apia",
+        "Asia/Beirut",
+        "America/Asuncion",
+        "America/St_Johns",
+        "Asia/Gaza",
+        "Africa/Monrovia",
+        "UTC",
     ];
     let mut fields = String::new();
     let mut names = Vec::new();
@@ -327,8 +351,23 @@ async fn periods_start_at_the_same_instant_on_both_databases() {
     let manifest = support::facts(&[("at", "timestamp"), ("plain", "timestamp")]) + &fields;
     // Around the changes of each zone, every half hour of three days.
     let days = [
-        "2024-03-30", "2024-10-26", "2024-11-02", "2024-03-09", "2024-04-25", "2024-10-31", "2018-11-03", "2018-02-17", "2011-12-29", "2024-04-06", "2010-03-26",
-        "2023-10-01", "2024-03-24", "1972-01-06", "2011-04-01", "2008-08-28", "1999-12-30",
+        "2024-03-30",
+        "2024-10-26",
+        "2024-11-02",
+        "2024-03-09",
+        "2024-04-25",
+        "2024-10-31",
+        "2018-11-03",
+        "2018-02-17",
+        "2011-12-29",
+        "2024-04-06",
+        "2010-03-26",
+        "2023-10-01",
+        "2024-03-24",
+        "1972-01-06",
+        "2011-04-01",
+        "2008-08-28",
+        "1999-12-30",
     ];
     let mut texts = Vec::new();
     for day in days {
@@ -338,7 +377,10 @@ async fn periods_start_at_the_same_instant_on_both_databases() {
             texts.push(format!("{instant:.6}"));
         }
     }
-    texts.extend(["1890-01-01T00:00:00.000000Z", "1900-06-15T23:59:59.999999Z", "2024-12-31T23:59:59.999999Z", "2025-01-01T00:00:00.000000Z"].map(str::to_owned));
+    texts.extend(
+        ["1890-01-01T00:00:00.000000Z", "1900-06-15T23:59:59.999999Z", "2024-12-31T23:59:59.999999Z", "2025-01-01T00:00:00.000000Z"]
+            .map(str::to_owned),
+    );
     let (postgres, sqlite) = instants(&texts);
     let sqlite = sqlite.replace("Z', '", "Z', '").replace("')", "Z')");
     let answers = both(&manifest, &postgres, &sqlite, &[json!({ "order": [{ "field": "id" }] })]).await;
@@ -350,7 +392,8 @@ async fn periods_start_at_the_same_instant_on_both_databases() {
             if one[name] != other[name] {
                 differing.push(format!("{name} of {}: PostgreSQL {}, SQLite {}", one["at"], one[name], other[name]));
             }
-            let [start, at]: [jiff::Timestamp; 2] = [&one[name], &one["at"]].map(|value| value.as_str().expect("a timestamp").parse().expect("a timestamp"));
+            let [start, at]: [jiff::Timestamp; 2] =
+                [&one[name], &one["at"]].map(|value| value.as_str().expect("a timestamp").parse().expect("a timestamp"));
             assert!(start <= at, "{name} of {} starts later, at {}", one["at"], one[name]);
         }
     }
@@ -400,7 +443,9 @@ async fn periods_at_the_ends_of_the_calendar() {
 async fn periods_of_timestamps_that_are_stored_otherwise() {
     let fields: String = UNITS
         .iter()
-        .flat_map(|unit| ["u", "d", "s"].map(|of| format!("{of}_{unit} = {{ bucket = \"{unit}\", of = \"{of}\", zone = \"Europe/Berlin\" }}\n")))
+        .flat_map(|unit| {
+            ["u", "d", "s"].map(|of| format!("{of}_{unit} = {{ bucket = \"{unit}\", of = \"{of}\", zone = \"Europe/Berlin\" }}\n"))
+        })
         .collect();
     let manifest = format!(
         "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = {{ type = \"int\", key = true }}\ns = \"timestamp\"\n\
@@ -423,7 +468,8 @@ async fn periods_of_timestamps_that_are_stored_otherwise() {
     }
     assert_eq!(rows[0]["u_month"], "2024-03-31T22:00:00Z");
     for of in ["s", "u", "d"] {
-        let found = answer(&catalog, &database, "t.row", &json!({ "where": { format!("{of}_day"): { "eq": "2024-03-31T22:00:00Z" } } })).await;
+        let found =
+            answer(&catalog, &database, "t.row", &json!({ "where": { format!("{of}_day"): { "eq": "2024-03-31T22:00:00Z" } } })).await;
         assert_eq!(column(&found, "id"), [1], "{of}");
     }
 }
@@ -435,23 +481,82 @@ const HIDDEN_JSON: &str = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_inside_json_have_their_type_or_are_null() {
     let kinds = ["bool", "int", "bigint", "float", "decimal", "text", "uuid"];
-    let mut fields: String = kinds.iter().map(|kind| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}\n")).collect();
+    let mut fields: String =
+        kinds.iter().map(|kind| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}\n")).collect();
     fields.push_str("as_enum = { json = \"v\", path = [\"a\"], type = \"enum\", values = [\"x\", \"it's\"] }\n");
     let paths = [
-        ("p0", r#"["0"]"#), ("p1", r#"["-1"]"#), ("p2", r#"["a", "1", "b"]"#), ("p3", r#"["01"]"#), ("p4", r#"["+1"]"#), ("p5", r#"[""]"#), ("p6", r#"["it's \"q\" \\ {x},"]"#),
-        ("p7", r#"["é", "null"]"#), ("p8", r#"["1a"]"#), ("p9", r#"[" 1"]"#), ("p10", r#"["-0"]"#), ("p11", r#"["99999999999999999999"]"#), ("p12", r#"["-9223372036854775808"]"#), ("p13", r#"["1 "]"#),
-        ("p14", r#"["2147483648"]"#), ("p15", r#"["NULL"]"#),
+        ("p0", r#"["0"]"#),
+        ("p1", r#"["-1"]"#),
+        ("p2", r#"["a", "1", "b"]"#),
+        ("p3", r#"["01"]"#),
+        ("p4", r#"["+1"]"#),
+        ("p5", r#"[""]"#),
+        ("p6", r#"["it's \"q\" \\ {x},"]"#),
+        ("p7", r#"["é", "null"]"#),
+        ("p8", r#"["1a"]"#),
+        ("p9", r#"[" 1"]"#),
+        ("p10", r#"["-0"]"#),
+        ("p11", r#"["99999999999999999999"]"#),
+        ("p12", r#"["-9223372036854775808"]"#),
+        ("p13", r#"["1 "]"#),
+        ("p14", r#"["2147483648"]"#),
+        ("p15", r#"["NULL"]"#),
     ];
     for (name, path) in paths {
         fields.push_str(&format!("{name} = {{ json = \"v\", path = {path}, type = \"text\" }}\n"));
     }
     let manifest = HIDDEN_JSON.to_owned() + &fields;
     let values = [
-        "1", "3.0", "3.5", "-0", "-0.0", "1e2", "1E+2", "1.50", "100e-2", "2147483647", "2147483648", "-2147483648", "-2147483649", "9223372036854775807", "9223372036854775808",
-        "-9223372036854775808", "-9223372036854775809", "1e18", "1e19", "1e400", "-1e400", "1e-400", "5e-324", "2e-324", "1.7976931348623157e308", "1.7976931348623158e308", "1.7976931348623159e308", "2.2250738585072014e-308",
-        "0.1", "123456789012345678901234567890.12345678901234567890", "true", "false", "null", "\"\"", "\"x\"", "\"it''s\"", "\"NaN\"", "\"true\"", "\"1\"", "\"y\"", "[]", "{}", "[1]",
-        "\"F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6\"", "\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\"", "\"f81d4fae7dec11d0a76500a0c91e6bf6\"", "\"{f81d4fae-7dec-11d0-a765-00a0c91e6bf6}\"",
-        "\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\\n\"", "\"\\ud83d\\ude00 \\\\ \\\" é\"", "[{\"b\": 1}, {\"b\": \"two\"}]",
+        "1",
+        "3.0",
+        "3.5",
+        "-0",
+        "-0.0",
+        "1e2",
+        "1E+2",
+        "1.50",
+        "100e-2",
+        "2147483647",
+        "2147483648",
+        "-2147483648",
+        "-2147483649",
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775808",
+        "-9223372036854775809",
+        "1e18",
+        "1e19",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "5e-324",
+        "2e-324",
+        "1.7976931348623157e308",
+        "1.7976931348623158e308",
+        "1.7976931348623159e308",
+        "2.2250738585072014e-308",
+        "0.1",
+        "123456789012345678901234567890.12345678901234567890",
+        "true",
+        "false",
+        "null",
+        "\"\"",
+        "\"x\"",
+        "\"it''s\"",
+        "\"NaN\"",
+        "\"true\"",
+        "\"1\"",
+        "\"y\"",
+        "[]",
+        "{}",
+        "[1]",
+        "\"F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6\"",
+        "\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\"",
+        "\"f81d4fae7dec11d0a76500a0c91e6bf6\"",
+        "\"{f81d4fae-7dec-11d0-a765-00a0c91e6bf6}\"",
+        "\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\\n\"",
+        "\"\\ud83d\\ude00 \\\\ \\\" é\"",
+        "[{\"b\": 1}, {\"b\": \"two\"}]",
     ];
     let mut texts: Vec<String> = values.iter().map(|value| format!("{{\"a\": {value}}}")).collect();
     texts.extend(
@@ -464,12 +569,19 @@ async fn values_inside_json_have_their_type_or_are_null() {
     );
     let rows: Vec<String> = texts.iter().enumerate().map(|(id, text)| format!("({id}, '{text}')")).collect();
     let rows = rows.join(", ");
-    let names: Vec<String> = kinds.iter().map(|kind| format!("as_{kind}")).chain(["as_enum".to_owned()]).chain(paths.iter().map(|(name, _)| (*name).to_owned())).collect();
+    let names: Vec<String> = kinds
+        .iter()
+        .map(|kind| format!("as_{kind}"))
+        .chain(["as_enum".to_owned()])
+        .chain(paths.iter().map(|(name, _)| (*name).to_owned()))
+        .collect();
     let mut asked = vec![json!({ "order": [{ "field": "id" }] })];
     for name in &names {
         asked.push(json!({ "where": { name: { "isNull": false } }, "order": [{ "field": name }], "limit": 99 }));
         asked.push(json!({ "where": { "not": { name: { "isNull": false } } }, "aggregation": { "fields": [{ "fn": "count", "field": name }, { "fn": "count", "field": "*" }] } }));
-        asked.push(json!({ "aggregation": { "groupBy": [name], "fields": [{ "fn": "count", "field": "*" }] }, "order": [{ "field": name }] }));
+        asked.push(
+            json!({ "aggregation": { "groupBy": [name], "fields": [{ "fn": "count", "field": "*" }] }, "order": [{ "field": name }] }),
+        );
     }
     asked.extend([
         json!({ "where": { "as_int": { "in": [3, 100] } }, "order": [{ "field": "id" }] }),
@@ -492,7 +604,12 @@ async fn values_inside_json_have_their_type_or_are_null() {
                 let pairs = first.as_array().expect("rows").iter().zip(second.as_array().expect("rows")).zip(&texts);
                 let mut found = Vec::new();
                 for ((one, other), text) in pairs {
-                    found.extend(names.iter().filter(|name| one[*name] != other[*name]).map(|name| format!("{text} {name}: PostgreSQL {}, SQLite {}", one[name], other[name])));
+                    found.extend(
+                        names
+                            .iter()
+                            .filter(|name| one[*name] != other[*name])
+                            .map(|name| format!("{text} {name}: PostgreSQL {}, SQLite {}", one[name], other[name])),
+                    );
                 }
                 found
             }
@@ -510,14 +627,20 @@ async fn json_that_jsonb_refuses_has_no_values_inside() {
     let deep = format!("{}1{}", "[".repeat(3_000), "]".repeat(3_000));
     let rows = r#"(1, '{"a": "x"}'), (2, '{"a": "\u0000"}'), (3, '{"a": 1e200000}'), (4, '{"a": 1, "b": "\u0000"}')"#.to_owned()
         + &format!(", (5, '{{\"a\": {long}}}'), (6, '{{\"a\": 0.{long}}}'), (7, '{{\"a\": {deep}}}')");
-    let server = support::Postgres::with(&format!("CREATE TABLE facts (id int PRIMARY KEY, v json); INSERT INTO facts VALUES {rows}")).await;
+    let server =
+        support::Postgres::with(&format!("CREATE TABLE facts (id int PRIMARY KEY, v json); INSERT INTO facts VALUES {rows}")).await;
     let file = support::Sqlite::with(&format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT); INSERT INTO facts VALUES {rows}"));
-    let fields: String = ["int", "float", "decimal", "text", "bool"].iter().map(|kind| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}\n")).collect();
+    let fields: String = ["int", "float", "decimal", "text", "bool"]
+        .iter()
+        .map(|kind| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}\n"))
+        .collect();
     for database in [support::open(&server.url), support::open(&file.url)] {
         let catalog = support::catalog(&(HIDDEN_JSON.to_owned() + &fields), &database).await;
         for kind in ["int", "float", "decimal", "text", "bool"] {
             let field = format!("as_{kind}");
-            for query in [json!({ "order": [{ "field": field }], "limit": 9 }), json!({ "where": { "not": { &field: { "isNull": true } } } })] {
+            for query in
+                [json!({ "order": [{ "field": field }], "limit": 9 }), json!({ "where": { "not": { &field: { "isNull": true } } } })]
+            {
                 let rows = answer(&catalog, &database, "t.row", &query).await;
                 assert!(rows.is_ok(), "{:?} {query}: {:?}", database.dialect(), rows.err());
             }
@@ -531,7 +654,22 @@ async fn json_that_jsonb_refuses_has_no_values_inside() {
 /// Strings with every kind of character are looked up as they are.
 #[tokio::test(flavor = "multi_thread")]
 async fn looked_up_strings_keep_every_character() {
-    let texts = ["", " ", "null", "\"quoted\"", "back\\slash", "it''s", "tab\tnew\nline", "🎈\u{2028}\u{7f}\u{1}", "é\u{301}", "[1]", "{}", "1e5", "$1", "%_"];
+    let texts = [
+        "",
+        " ",
+        "null",
+        "\"quoted\"",
+        "back\\slash",
+        "it''s",
+        "tab\tnew\nline",
+        "🎈\u{2028}\u{7f}\u{1}",
+        "é\u{301}",
+        "[1]",
+        "{}",
+        "1e5",
+        "$1",
+        "%_",
+    ];
     let items: Vec<String> = texts.iter().enumerate().map(|(id, text)| format!("({id}, {id}, '{text}')")).collect();
     let ids: Vec<String> = (0..texts.len()).map(|id| format!("({id})")).collect();
     let script = format!(
@@ -577,9 +715,16 @@ async fn a_value_is_looked_up_once() {
     let database = support::open(&server.url);
     let catalog = support::catalog(&shop(), &database).await;
     let operator = Viewer::operator();
-    let lookups = |query: &Value, fields: Option<&str>| text(&catalog, Dialect::Postgres, query, fields, &operator).matches("\"items\"").count();
-    let every_use = json!({ "where": { "n": { "gt": 1 }, "not": { "n": { "eq": 5 } } }, "order": [{ "field": "n", "dir": "desc" }], "limit": 5 });
-    assert_eq!(lookups(&every_use, Some("id,n,again")), 1, "{}", text(&catalog, Dialect::Postgres, &every_use, Some("id,n,again"), &operator));
+    let lookups =
+        |query: &Value, fields: Option<&str>| text(&catalog, Dialect::Postgres, query, fields, &operator).matches("\"items\"").count();
+    let every_use =
+        json!({ "where": { "n": { "gt": 1 }, "not": { "n": { "eq": 5 } } }, "order": [{ "field": "n", "dir": "desc" }], "limit": 5 });
+    assert_eq!(
+        lookups(&every_use, Some("id,n,again")),
+        1,
+        "{}",
+        text(&catalog, Dialect::Postgres, &every_use, Some("id,n,again"), &operator)
+    );
     assert_eq!(lookups(&every_use, Some("id,total")), 2);
     assert_eq!(lookups(&json!({ "order": [{ "field": "id" }], "limit": 5 }), Some("id")), 0);
     assert_eq!(lookups(&json!({ "where": { "any": { "eq": true } }, "order": [{ "field": "again" }] }), Some("id,n,any")), 2);
@@ -595,7 +740,8 @@ async fn a_value_is_looked_up_once() {
         let access = policy::authorize_read(&catalog, catalog.by_name("t.row").expect("a resource"), &nobody).expect("access");
         let body = parse::body(br#"{"query": {"where": {"id": {"eq": 1}, "lazy": {"gte": 0}}}}"#).expect("a body");
         let selection = parse::field_selection(fields).expect("fields");
-        plan::plan(access, body.query.showing(Some(selection)), plan::Operation::List, None).map(|plan| sql::render(&plan, Dialect::Postgres))
+        plan::plan(access, body.query.showing(Some(selection)), plan::Operation::List, None)
+            .map(|plan| sql::render(&plan, Dialect::Postgres))
     };
     let bytes = match database.run(answered("lazy,secret,again").expect("a plan"), Format::Json).await.expect("rows") {
         store::Answer::Whole(bytes) | store::Answer::Page(bytes, _) => bytes.to_vec(),
@@ -640,8 +786,13 @@ async fn lookups_use_the_index_of_the_relation() {
     let database = support::open(&file.url);
     let catalog = support::catalog(&shop(), &database).await;
     let query = json!({ "where": { "id": { "lte": 20 }, "n": { "gt": 2 } }, "order": [{ "field": "total" }] });
-    for (path, lines) in database.analyze(&planned(&catalog, &database, "t.row", &query), store::run::PlanDetail::Figures).await.expect("a plan") {
-        let scans: Vec<&String> = lines.iter().filter(|line| (line.contains("SCAN t") && !line.contains("VIRTUAL TABLE")) || line.contains("AUTOMATIC")).collect();
+    for (path, lines) in
+        database.analyze(&planned(&catalog, &database, "t.row", &query), store::run::PlanDetail::Figures).await.expect("a plan")
+    {
+        let scans: Vec<&String> = lines
+            .iter()
+            .filter(|line| (line.contains("SCAN t") && !line.contains("VIRTUAL TABLE")) || line.contains("AUTOMATIC"))
+            .collect();
         assert!(scans.is_empty(), "{path}: {lines:?}");
         assert!(lines.iter().any(|line| line.contains("items_row")), "{path}: {lines:?}");
     }
@@ -675,7 +826,10 @@ async fn expression_indexes_are_used() {
     for (name, _) in &cases {
         let (_, field) = resource.field(name).expect("a field");
         let expression = index_expression(field, Dialect::Postgres).expect("an expression");
-        client.batch_execute(&format!("CREATE INDEX by_{name} ON facts ({expression})")).await.unwrap_or_else(|error| panic!("{name}: {expression}: {error:?}"));
+        client
+            .batch_execute(&format!("CREATE INDEX by_{name} ON facts ({expression})"))
+            .await
+            .unwrap_or_else(|error| panic!("{name}: {expression}: {error:?}"));
     }
     client.batch_execute("ANALYZE; SET jit = off; SET plan_cache_mode = force_generic_plan").await.expect("statistics");
     for (name, value) in cases {
@@ -693,11 +847,14 @@ async fn expression_indexes_are_used() {
 /// SQLite joins at most 64 tables: more lookups than that in one query are a fault, and as many as it takes may be shown.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_derived_fields() {
-    let derived: String = (0..80).map(|number| format!("n{number} = {{ count = \"items\", where = {{ w = {{ gte = {number} }} }} }}\n")).collect();
+    let derived: String =
+        (0..80).map(|number| format!("n{number} = {{ count = \"items\", where = {{ w = {{ gte = {number} }} }} }}\n")).collect();
     let manifest = manifest("w = \"int\"", &derived) + "[resource.t.item.relations]\nrow = { one = \"t.row\", on = { rowId = \"id\" } }\n";
     let script = "CREATE TABLE facts (id INTEGER PRIMARY KEY); CREATE TABLE items (id INTEGER PRIMARY KEY, row_id INTEGER, w INTEGER); CREATE INDEX items_row ON items (row_id);
                   INSERT INTO facts VALUES (1), (2); INSERT INTO items VALUES (1, 1, 5), (2, 1, 7), (3, 2, 100)";
-    let filter = |count: usize| -> Value { (0..count).map(|number| (format!("n{number}"), json!({ "gte": 1 }))).collect::<serde_json::Map<_, _>>().into() };
+    let filter = |count: usize| -> Value {
+        (0..count).map(|number| (format!("n{number}"), json!({ "gte": 1 }))).collect::<serde_json::Map<_, _>>().into()
+    };
     let asked = [
         json!({ "order": [{ "field": "id" }] }),
         json!({ "where": filter(5), "order": [{ "field": "n79" }], "limit": 5 }),

@@ -249,7 +249,8 @@ impl Planter<'_> {
 
     /// A field that is masked for the viewer.
     pub(super) fn masked_field(&mut self, resource: &'static Resource) -> Option<&'static Field> {
-        let masked: Vec<_> = resource.fields.iter().filter(|field| self.maker.viewer.knows(field) && self.maker.viewer.sees_masked(field)).collect();
+        let masked: Vec<_> =
+            resource.fields.iter().filter(|field| self.maker.viewer.knows(field) && self.maker.viewer.sees_masked(field)).collect();
         self.maker.random.choose(&masked).copied()
     }
 

@@ -39,6 +39,14 @@ export interface Page<R> {
   count: number;
   rows: R[];
 }
+/** The answer of `keyset-paginate`. */
+export interface KeysetPage<R, S> {
+  /** The number of rows of this page. */
+  count: number;
+  rows: R[];
+  /** The statement of the next page; null at the end. */
+  next: S | null;
+}
 /** A group of an aggregation: entries of groupBy under their names, and a key for each measure. */
 export type Group = { [key: string]: string | number | boolean | null };
 /** An error, as `application/problem+json`. */
@@ -57,7 +65,7 @@ pub(super) const TAIL: &str = r#"
 /** The name of a resource. */
 export type ResourceName = keyof Resources;
 /** The operations of every resource; `get` is an alias of `list`. */
-export type OperationName = "paginate" | "list" | "get" | "find";
+export type OperationName = "paginate" | "keyset-paginate" | "list" | "get" | "find";
 /** A Query Statement for a resource. */
 export type Statement<N extends ResourceName> = Resources[N]["statement"];
 /** A second statement that narrows the first. */
@@ -74,9 +82,11 @@ export type Row<N extends ResourceName, S = {}> = S extends { aggregation: objec
 /** The answer of an operation to this statement. */
 export type Answer<N extends ResourceName, O extends OperationName, S = {}> = O extends "paginate"
   ? Page<Row<N, S>>
-  : O extends "find"
-    ? Row<N, S>
-    : Row<N, S>[];
+  : O extends "keyset-paginate"
+    ? KeysetPage<Row<N, S>, Statement<N>>
+    : O extends "find"
+      ? Row<N, S>
+      : Row<N, S>[];
 "#;
 
 /// The operators, one interface for each set of them.

@@ -323,6 +323,20 @@ pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
+/// Unlike a condition of a statement, this compares values that do not fit too, since they are sorted among the others.
+pub(super) fn compare_place(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value) {
+    sort_key(writer, column);
+    writer.raw(sign(comparison));
+    bind(writer, column.field, Arity::One, value.clone());
+    if column.field.native == Native::Padded {
+        own_type(writer, column.field);
+    }
+}
+
+pub(super) fn position(writer: &mut Writer, column: Column<'_>) {
+    shown(writer, column);
+}
+
 pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
     if !may_hold_others(column.field) {
         return shown(writer, column);

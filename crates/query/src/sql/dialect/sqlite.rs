@@ -372,11 +372,35 @@ pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
 
 /// Rows are sorted by the stored value, so that an index serves; a type whose texts do not sort as its values do is converted.
 pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
-    if comparable(column.field) || column.field.stored == Stored::Unix {
+    if sorts_as_stored(column.field) {
         stored(writer, column);
     } else {
         fitted(writer, column);
     }
+}
+
+pub(super) fn sorts_as_stored(field: &Field) -> bool {
+    comparable(field) || field.stored == Stored::Unix
+}
+
+/// Unlike a condition of a statement, this compares values that do not fit too, since they are sorted among the others.
+pub(super) fn compare_place(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value) {
+    sort_key(writer, column);
+    writer.raw(sign(comparison));
+    match value {
+        Value::Timestamp(micros) if column.field.stored == Stored::Unix => {
+            let (kind, seconds) = match (micros / 1_000_000, micros % 1_000_000) {
+                (seconds, 0) => (Kind::Int8, Value::Int(seconds)),
+                _ => (Kind::Float8, Value::Float(*micros as f64 / 1e6)),
+            };
+            writer.bind(kind, Arity::One, Source::Value(seconds));
+        }
+        value => bind(writer, column.field, Arity::One, value.clone()),
+    }
+}
+
+pub(super) fn position(writer: &mut Writer, column: Column<'_>) {
+    if sorts_as_stored(column.field) { writer.column(column) } else { fitted(writer, column) }
 }
 
 pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {

@@ -151,7 +151,7 @@ export class Answer {
     }
     this.panel('JSON').replaceChildren(json(pretty(root, text)));
     const listed = root.kind === 'array' ? root : member(root, 'rows');
-    if (listed?.kind !== 'array' || (root.kind === 'object' && !member(root, 'total'))) {
+    if (listed?.kind !== 'array' || (root.kind === 'object' && !member(root, 'total') && !member(root, 'next'))) {
       this.panel('Table').replaceChildren(element('div', { class: 'scroll', role: 'region', 'aria-label': 'Row', tabindex: '0' }, record(root, text, { scope })));
       this.valuesOf = valuesIn([root], text);
       return '1 row';

@@ -13,7 +13,7 @@ import { Programs } from './programs.js';
 import { bodyOf, curl, pointerInText, send } from './request.js';
 import { graphql, typescript } from './snippets.js';
 
-const LABELS = { paginate: 'paginate', list: 'list', find: 'find', findById: 'find by id' };
+const LABELS = { paginate: 'paginate', keysetPaginate: 'keyset-paginate', list: 'list', find: 'find', findById: 'find by id' };
 /** Milliseconds without typing before the text is checked. */
 const CHECK_DELAY = 500;
 /** The related rows that a row loads when it is opened. */
@@ -279,7 +279,8 @@ export class Playground {
       return;
     }
     const note = this.operation.value === 'findById' ? WITHOUT_ID : undefined;
-    await this.request('sql', pathOf(this.resource, 'explain'), (answer) => this.answer.sql(answer, note));
+    const operation = this.operation.value === 'keysetPaginate' ? '?operation=keyset-paginate' : '';
+    await this.request('sql', `${pathOf(this.resource, 'explain')}${operation}`, (answer) => this.answer.sql(answer, note));
   }
 
   /** Shows why a request was not sent, in place of an earlier answer to another text. */

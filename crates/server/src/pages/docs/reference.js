@@ -10,6 +10,7 @@ import { curl } from './request.js';
 const MASKS = { email: 'first letter and domain', last4: 'last four characters', redact: 'nothing of it' };
 const ANSWERS = {
   paginate: '{total, count, rows}',
+  keysetPaginate: '{count, rows, next}; next is the statement of the next page',
   list: 'an array of rows',
   get: 'the same as list',
   find: 'the first row, or 404',

@@ -79,6 +79,7 @@ function flatLiteral(node, text) {
 
 function selected(operation, found, resource, catalog) {
   if (operation === 'paginate') return '{ total count rows }';
+  if (operation === 'keysetPaginate') return '{ count rows next }';
   if (isAggregated(found)) return '{ _aggregation }';
   return rowSelection(resource, catalog, Object.values(found), '  ');
 }
@@ -101,7 +102,12 @@ export function typescript({ origin, path, resource, operation, text, signedIn }
   const found = layers(root);
   const row = isAggregated(found) ? 'Record<string, unknown>' : rowType(resource, catalog, Object.values(found), '');
   const name = resource.resource.charAt(0).toUpperCase() + resource.resource.slice(1);
-  const answer = { paginate: `{ total: number; count: number; rows: ${name}[] }`, list: `${name}[]` }[operation] ?? name;
+  const answers = {
+    paginate: `{ total: number; count: number; rows: ${name}[] }`,
+    keysetPaginate: `{ count: number; rows: ${name}[]; next: object | null }`,
+    list: `${name}[]`,
+  };
+  const answer = answers[operation] ?? name;
   const headers = ["'Content-Type': 'application/json'", signedIn && 'Authorization: `Bearer ${process.env.TOKEN}`'].filter(Boolean).join(', ');
   return [
     `type ${name} = ${row};`,

@@ -115,9 +115,9 @@ function opener(row, line, { text, scope, place, width }) {
   return element('td', { class: 'opener' }, button);
 }
 
-/** A relation of a row. Rows that the answer does not hold are loaded when it is opened. */
+/** A relation of a row. Rows of the answer are shown at once, others are loaded when it is opened. */
 function related({ name, many, target }, { key, scope, place, loaded, text: answer }) {
-  const details = element('details', {}, element('summary', {}, name, ' ', element('span', { class: 'hint' }, `${many ? 'many' : 'one'} ${target}`)));
+  const details = element('details', { open: loaded !== undefined }, element('summary', {}, name, ' ', element('span', { class: 'hint' }, `${many ? 'many' : 'one'} ${target}`)));
   const content = element('div', { role: 'status' }, 'Loading…');
   const show = async () => {
     content.replaceChildren('Loading…');

@@ -1,0 +1,165 @@
+//! The statement that continues after a keyset page, made from the caller's own query only.
+
+use std::sync::Arc;
+
+use crate::json::build::compact;
+use crate::json::{self, Json};
+use crate::object;
+use crate::pointer::Layer;
+use crate::statement::{Clause, Direction, Entry, Inside, Order, RelationNode, Statement};
+use crate::types::Scalar;
+use crate::value;
+
+use super::cursor::{self, CursorKey};
+
+/// The next statement without its cursor, and the keys of the cursor.
+#[derive(Clone, Debug)]
+pub struct NextStatement(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    keys: Vec<CursorKey>,
+    /// The entries of the caller's `where`, without a cursor.
+    filter: Vec<(String, Json)>,
+    /// `order`, `limit` and `relations`.
+    rest: Vec<(String, Json)>,
+}
+
+/// The value of a sort key in the last row of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PositionValue {
+    Null,
+    /// The value as the answer shows it, as JSON.
+    Shown(Vec<u8>),
+    /// A stored value that reads as null.
+    Unreadable,
+}
+
+/// A page ends at a value that no statement can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsayableValue {
+    /// The name in `order`.
+    pub field: String,
+}
+
+impl NextStatement {
+    /// From a merged statement whose cursor was taken out.
+    pub(super) fn of(statement: &Statement, keys: Vec<CursorKey>, default_limit: u64) -> Self {
+        let own_filter = statement.filters.iter().find(|clause| clause.at.layer == Layer::Query);
+        let order = match order(&statement.order) {
+            // A list without an order has none, so the next statement names the key.
+            entries if entries.is_empty() && statement.order.is_empty() => {
+                keys.iter().map(|key| order_entry(&key.path, key.direction)).collect()
+            }
+            entries => entries,
+        };
+        let limit = statement.own_limit.unwrap_or(default_limit);
+        let mut rest = Vec::new();
+        if !order.is_empty() {
+            rest.push(("order".to_owned(), Json::Array(order)));
+        }
+        rest.push(("limit".to_owned(), number(limit)));
+        rest.extend(relations(&statement.relations).map(|relations| ("relations".to_owned(), relations)));
+        NextStatement(Arc::new(Parts { keys, filter: own_filter.map(entries).unwrap_or_default(), rest }))
+    }
+
+    /// How many values a position has.
+    pub fn width(&self) -> usize {
+        self.0.keys.len()
+    }
+
+    /// The statement that continues after this position, as JSON.
+    pub fn after(&self, position: &[PositionValue]) -> Result<String, UnsayableValue> {
+        let keys = &self.0.keys;
+        let said =
+            |(key, value): (&CursorKey, &PositionValue)| say(key, value).ok_or_else(|| UnsayableValue { field: key.path.to_string() });
+        let position: Vec<Json> = keys.iter().zip(position).map(said).collect::<Result<_, _>>()?;
+        let mut filter = self.0.filter.clone();
+        let cursor = cursor::write(keys, &position);
+        match filter.iter_mut().find(|(key, _)| key == "and") {
+            Some((_, Json::Array(clauses))) => clauses.push(cursor),
+            _ => filter.push(("and".to_owned(), Json::Array(vec![cursor]))),
+        }
+        let mut statement = vec![("where".to_owned(), Json::Object(filter))];
+        statement.extend(self.0.rest.iter().cloned());
+        Ok(compact(&Json::Object(statement)))
+    }
+}
+
+/// The value as a statement says it.
+fn say(key: &CursorKey, value: &PositionValue) -> Option<Json> {
+    let shown = match value {
+        // Rows whose key is NULL cannot be told apart, and a field that is never NULL has no cursor for NULL.
+        PositionValue::Null => return (key.nullable && !key.is_key).then_some(Json::Null),
+        PositionValue::Unreadable => return None,
+        PositionValue::Shown(bytes) => json::data(bytes)?,
+    };
+    let said = match shown {
+        Json::Null => return None,
+        // Many clients read numbers as doubles.
+        Json::Number(digits) if key.scalar == Scalar::BigInt => Json::Text(digits.into()),
+        other => other,
+    };
+    let is_clean = !matches!(&said, Json::Text(text) if text.contains('\0'));
+    (is_clean && value::check(&key.scalar, &said).is_ok()).then_some(said)
+}
+
+fn number(number: u64) -> Json {
+    Json::Number(number.to_string().into())
+}
+
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Ascending => "asc",
+        Direction::Descending => "desc",
+    }
+}
+
+fn order_entry(field: &str, dir: Direction) -> Json {
+    object! { "field" => field, "dir" => direction(dir) }
+}
+
+/// The entries of the query itself.
+fn order(order: &[Order]) -> Vec<Json> {
+    order.iter().filter(|entry| entry.at.layer == Layer::Query).map(|entry| order_entry(&entry.field, entry.direction)).collect()
+}
+
+/// The relations of the query itself.
+fn relations(nodes: &[RelationNode]) -> Option<Json> {
+    let own: Vec<(String, Json)> =
+        nodes.iter().filter(|node| node.at.layer == Layer::Query).map(|node| (node.name.to_string(), relation(node))).collect();
+    (!own.is_empty()).then_some(Json::Object(own))
+}
+
+fn relation(node: &RelationNode) -> Json {
+    let mut parts = Vec::new();
+    let filter = node.filters.iter().find(|clause| clause.at.layer == Layer::Query);
+    parts.extend(filter.map(|clause| ("where".to_owned(), Json::Object(entries(clause)))));
+    let order = order(&node.order);
+    if !order.is_empty() {
+        parts.push(("order".to_owned(), Json::Array(order)));
+    }
+    parts.extend(node.own_limit.map(|limit| ("limit".to_owned(), number(limit))));
+    parts.extend(node.offset.map(|offset| ("offset".to_owned(), number(offset))));
+    parts.extend(relations(&node.relations).map(|relations| ("relations".to_owned(), relations)));
+    if parts.is_empty() { Json::Bool(true) } else { Json::Object(parts) }
+}
+
+/// A clause as it was written.
+pub(super) fn clause(clause: &Clause) -> Json {
+    Json::Object(entries(clause))
+}
+
+fn entries(clause_: &Clause) -> Vec<(String, Json)> {
+    let clauses = |all: &[Clause]| Json::Array(all.iter().map(clause).collect());
+    let entry = |entry: &Entry| match entry {
+        Entry::And(_, all) => Some(("and".to_owned(), clauses(all))),
+        Entry::Or(_, any) => Some(("or".to_owned(), clauses(any))),
+        Entry::Not(_, inner) => Some(("not".to_owned(), clause(inner))),
+        // They are faults, and a statement with a fault has no next one.
+        Entry::Refused | Entry::Malformed { .. } => None,
+        Entry::Named { name, inside: Inside::Object(inner), .. } => Some((name.to_string(), clause(inner))),
+        Entry::Named { name, inside: Inside::Plain(json), .. } => Some((name.to_string(), json.clone())),
+    };
+    clause_.entries.iter().filter_map(entry).collect()
+}

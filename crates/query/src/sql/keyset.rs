@@ -1,0 +1,157 @@
+//! A keyset page: the rows after a position, found by the index of the order.
+//!
+//! The rows after a position are segments of the order: those equal in all sort keys but the last, those equal in all but two, and so on.
+//! A planner finds the first rows of each segment by an index; of an `OR` of all segments it reads every row before them. So each segment is
+//! a query with its own order and limit, and the page is the first rows of their union. Decision 0085 has the measurements.
+
+use crate::plan::keyset::KeysetPage;
+use crate::plan::predicate::Predicate;
+use crate::plan::{Bounds, Scope, Select, Show, Sort};
+use crate::statement::Direction;
+use crate::value::Value;
+
+use super::level::Columns;
+use super::tree::{ColumnNames, ColumnUse, Condition, Expression, FromItem, OrderBy, Place, SelectList, Sorted, SqlSelect};
+use super::{Dialect, Level, Output, PageEnd, dialect, scope};
+
+/// A page has at most so many segments; the rest of the order is in one.
+const MAX_SEGMENTS: usize = 8;
+/// Each segment repeats the filters of the statement: at most so many conditions in all of them.
+const MAX_CONDITIONS: usize = 512;
+
+pub(super) fn root(select: &Select<'_>, page: &KeysetPage, dialect: Dialect) -> Level {
+    let scope = &select.scope;
+    let rows = scope.bounds.limit.unwrap_or(0);
+    let mut columns = Columns::of(select, dialect);
+    let position = scope.order.iter().map(|sort| position(&mut columns, sort, dialect)).collect();
+    let list = columns.take();
+    // A page without rows has no end.
+    let bounds = Bounds { limit: Some(if rows == 0 { 0 } else { rows + 1 }), offset: None };
+    let segments = page.position.as_ref().map_or_else(Vec::new, |values| segments(scope, values));
+    let tree = match segments.len() {
+        0 | 1 => segment(scope, segments.into_iter().next(), SelectList::unnamed(list), bounds, dialect),
+        _ => union(scope, segments, &list, bounds, dialect),
+    };
+    let page_end = PageEnd { rows: usize::try_from(rows).unwrap_or(usize::MAX), position };
+    Level { page_end: Some(page_end), ..columns.level(select, &tree) }
+}
+
+/// Adds a sort key to the columns that are read.
+fn position<'p>(columns: &mut Columns<'p>, sort: &Sort<'p>, dialect: Dialect) -> Output {
+    let field = sort.column.field;
+    columns.list.push(Expression::Column(sort.column, ColumnUse::Position));
+    Output {
+        key: field.json_key.clone(),
+        column: columns.list.len() - 1,
+        decode: dialect::position_decode(dialect, field),
+        show: Show::Plain,
+        values: field.fitting_values().cloned(),
+    }
+}
+
+/// A part of the rows after a position.
+struct Segment<'p> {
+    conditions: Vec<Condition<'p>>,
+    /// The sort keys that still order its rows. The others have one value in it.
+    sorts: &'p [Sort<'p>],
+    sorted: Sorted,
+}
+
+fn segment<'p>(
+    scope: &'p Scope<'p>,
+    segment: Option<Segment<'p>>,
+    columns: SelectList<'p>,
+    bounds: Bounds,
+    dialect: Dialect,
+) -> SqlSelect<'p> {
+    let mut tree = scope::select(columns, scope, dialect);
+    let mut order = scope::order(scope);
+    if let Some(Segment { conditions, sorts, sorted }) = segment {
+        tree.conditions.filters.extend(conditions);
+        order = OrderBy { first: "", sorts, of: sorted };
+    }
+    SqlSelect { order, bounds, ..tree }
+}
+
+fn union<'p>(scope: &'p Scope<'p>, segments: Vec<Segment<'p>>, list: &[Expression<'p>], bounds: Bounds, dialect: Dialect) -> SqlSelect<'p> {
+    let read = list.len();
+    let sort_keys = scope.order.iter().map(|sort| Expression::Column(sort.column, ColumnUse::SortKey));
+    let inner: Vec<Expression<'p>> = list.iter().cloned().chain(sort_keys).collect();
+    let parts = segments.into_iter().map(|part| {
+        let columns = SelectList { first: "", list: inner.clone(), names: ColumnNames::Numbered("c") };
+        segment(scope, Some(part), columns, bounds, dialect)
+    });
+    let from = FromItem::Union(parts.collect());
+    let outer = SelectList::unnamed((0..read).map(|number| Expression::Numbered("s.c", number)).collect());
+    let order = OrderBy { first: "", sorts: &scope.order, of: Sorted::Union(read, scope.table.alias) };
+    SqlSelect { order, bounds, ..SqlSelect::new(outer, from) }
+}
+
+/// The segments after a position, in the order of their rows.
+fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value]) -> Vec<Segment<'p>> {
+    let order = &scope.order[..];
+    let root = scope.table.alias;
+    let filters = std::iter::once(scope.table.policy()).chain(scope.filters.iter().map(|(_, filter)| filter));
+    let each = 1 + filters.map(conditions).sum::<usize>();
+    let most = MAX_SEGMENTS.min(MAX_CONDITIONS / each);
+    let count = |split: usize| {
+        let own: usize = order[..split].iter().zip(values).map(|(sort, value)| after(scope, sort, value).len()).sum();
+        own + usize::from(split < order.len())
+    };
+    // How many sort keys have segments of their own.
+    let split = (0..=order.len()).rev().find(|split| count(*split) <= most).unwrap_or(0);
+    let equal = |end: usize| order[..end].iter().zip(values).map(|(sort, value)| at(sort, value));
+    let mut segments = Vec::new();
+    if split < order.len() {
+        let conditions = equal(split).chain([beyond(scope, &order[split..], &values[split..])]).collect();
+        segments.push(Segment { conditions, sorts: &order[split..], sorted: Sorted::Rows(root) });
+    }
+    for (index, (sort, value)) in order.iter().zip(values).enumerate().take(split).rev() {
+        for place in after(scope, sort, value) {
+            let (from, sorted) = match place {
+                Place::Null => (index + 1, Sorted::Rows(root)),
+                _ => (index, Sorted::RowsFromValue(root)),
+            };
+            let conditions = equal(index).chain([Condition::Place(sort.column, place)]).collect();
+            segments.push(Segment { conditions, sorts: &order[from..], sorted });
+        }
+    }
+    segments
+}
+
+fn at<'p>(sort: &Sort<'p>, value: &'p Value) -> Condition<'p> {
+    Condition::Place(sort.column, if *value == Value::Null { Place::Null } else { Place::At(value) })
+}
+
+/// The places after a value, in their order.
+fn after<'p>(scope: &Scope<'_>, sort: &Sort<'_>, value: &'p Value) -> Vec<Place<'p>> {
+    let is_nullable = sort.column.field.nullable || sort.column.alias != scope.table.alias;
+    match (sort.direction, value) {
+        (Direction::Ascending, Value::Null) => Vec::new(),
+        (Direction::Ascending, value) if is_nullable => vec![Place::Above(value), Place::Null],
+        (Direction::Ascending, value) => vec![Place::Above(value)],
+        (Direction::Descending, Value::Null) => vec![Place::NotNull],
+        (Direction::Descending, value) => vec![Place::Below(value)],
+    }
+}
+
+/// All rows after a position as one condition.
+fn beyond<'p>(scope: &Scope<'_>, order: &[Sort<'p>], values: &'p [Value]) -> Condition<'p> {
+    let ([sort, sorts @ ..], [value, rest @ ..]) = (order, values) else { return Condition::Any(Vec::new()) };
+    let mut any: Vec<Condition<'p>> = after(scope, sort, value).into_iter().map(|place| Condition::Place(sort.column, place)).collect();
+    if !sorts.is_empty() {
+        any.push(Condition::All(vec![at(sort, value), beyond(scope, sorts, rest)]));
+    }
+    Condition::Any(any)
+}
+
+/// How many conditions a predicate is written with, about.
+fn conditions(predicate: &Predicate<'_>) -> usize {
+    match predicate {
+        Predicate::Always => 0,
+        Predicate::All(several) | Predicate::Any(several) => several.iter().map(conditions).sum(),
+        Predicate::Not(inner) => conditions(inner),
+        Predicate::Exists(exists) => 4 + conditions(&exists.filter) + conditions(exists.table.policy()),
+        _ => 1,
+    }
+}

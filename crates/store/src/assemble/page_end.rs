@@ -1,0 +1,58 @@
+//! Where a keyset page ends: its last row, and whether another row follows. One row more than the page is read and not shown.
+
+use query::plan::keyset::PositionValue;
+use query::sql::{Level, PageEnd};
+
+use super::Batch;
+
+type Position = Vec<PositionValue>;
+
+/// The positions of the last two rows that were read: the last row of the page is one of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PagePosition {
+    last: Option<Position>,
+    before: Option<Position>,
+    /// Whether a row follows the page.
+    follows: bool,
+}
+
+impl PagePosition {
+    /// The position after which the next page begins; none if there is no next page.
+    pub(crate) fn end(&self) -> Option<&[PositionValue]> {
+        self.last.as_deref().filter(|_| self.follows)
+    }
+
+    /// Adds the end of the next batch of the same page.
+    pub(crate) fn extend(&mut self, next: &PagePosition) {
+        self.follows |= next.follows;
+        if next.last.is_some() {
+            self.last.clone_from(&next.last);
+        }
+    }
+}
+
+impl Batch {
+    /// Notes the position of the row that was added last.
+    pub(crate) fn note_position(&mut self, position: Position) {
+        self.position.before = self.position.last.replace(position);
+    }
+
+    /// Drops the row after the page. So many rows of the page were read before this batch.
+    pub(crate) fn end_page(&mut self, level: &Level, read: usize) {
+        let Some(PageEnd { rows, .. }) = &level.page_end else { return };
+        let shown = rows.saturating_sub(read);
+        if self.len() > shown {
+            self.truncate(shown);
+            self.position.follows = true;
+            self.position.last = self.position.before.take();
+        }
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.ends.truncate(rows);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+        for keys in &mut self.pending {
+            *keys = keys.part(0..rows);
+        }
+    }
+}
