@@ -31,17 +31,34 @@ fn natives() -> [(&'static str, &'static str, Native); 6] {
 /// The fixture's catalog.
 pub fn catalog(dialect: Dialect) -> &'static Catalog {
     static CATALOGS: OnceLock<[Catalog; 2]> = OnceLock::new();
-    let catalogs = CATALOGS.get_or_init(|| {
-        let manifest = Manifest::read(oracle::MANIFEST).expect("the fixture's manifest");
-        let mut postgres = Catalog::resolve(&manifest).expect("a catalog");
-        for (resource, field, native) in natives() {
-            let id = postgres.by_name(resource).expect("a resource");
-            let (field, _) = postgres.resource(id).field(field).expect("a field");
-            postgres.set_native(id, field, native);
+    &CATALOGS.get_or_init(|| catalogs(oracle::MANIFEST))[usize::from(dialect == Dialect::Sqlite)]
+}
+
+/// The fixture's catalog with derived fields that rows show on request only, so that the SQL of most cases is short.
+pub fn catalog_without_eager_fields(dialect: Dialect) -> &'static Catalog {
+    static CATALOGS: OnceLock<[Catalog; 2]> = OnceLock::new();
+    let lazy = |line: &str| {
+        let keys = ["count", "exists", "sum", "avg", "min", "max", "json", "bucket"];
+        let is_derived = keys.iter().any(|key| line.contains(&format!(" = {{ {key} = "))) && !line.contains("eager");
+        match line.rsplit_once(" }") {
+            Some((before, after)) if is_derived => format!("{before}, eager = false }}{after}\n"),
+            _ => format!("{line}\n"),
         }
-        [postgres, Catalog::resolve(&manifest).expect("a catalog")]
-    });
-    &catalogs[usize::from(dialect == Dialect::Sqlite)]
+    };
+    let manifest = || oracle::MANIFEST.lines().map(lazy).collect::<String>();
+    &CATALOGS.get_or_init(|| catalogs(&manifest()))[usize::from(dialect == Dialect::Sqlite)]
+}
+
+fn catalogs(manifest: &str) -> [Catalog; 2] {
+    let manifest = Manifest::read(manifest).expect("the fixture's manifest");
+    let mut postgres = Catalog::resolve(&manifest).expect("a catalog");
+    for (resource, field, native) in natives() {
+        let id = postgres.by_name(resource).expect("a resource");
+        let (field, _) = postgres.resource(id).field(field).expect("a field");
+        postgres.set_native(id, field, native);
+    }
+    postgres.settle_derived();
+    [postgres, Catalog::resolve(&manifest).expect("a catalog")]
 }
 
 /// A viewer of the fixture.

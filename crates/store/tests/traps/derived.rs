@@ -708,7 +708,7 @@ fn text(catalog: &Catalog, dialect: Dialect, query: &Value, fields: Option<&str>
     sql::render(&plan, dialect).root.sql.text().to_owned()
 }
 
-/// K1: equal lookups of a statement are made once; a page that shows none makes none.
+/// contract P5.1: equal lookups of a statement are made once; a page that shows none makes none.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_is_looked_up_once() {
     let server = support::Postgres::with(ROWS).await;
@@ -798,7 +798,7 @@ async fn lookups_use_the_index_of_the_relation() {
     }
 }
 
-/// K2: an index over the expression that `check` names serves filters and orders.
+/// contract P5.4: an index over the expression that `check` names serves filters and orders.
 #[tokio::test(flavor = "multi_thread")]
 async fn expression_indexes_are_used() {
     let manifest = support::facts(&[("v", "json"), ("at", "timestamp"), ("plain", "timestamp"), ("day", "date")])
