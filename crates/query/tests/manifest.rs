@@ -126,3 +126,82 @@ fn a_field_with_a_fault_cannot_be_referenced() {
         assert!(found.iter().any(|fault| fault.contains("not a field of")), "{found:?}");
     }
 }
+
+/// The faults of one more field of `t.second`, which has the relation `firsts`.
+fn field_faults(field: &str) -> Vec<String> {
+    let text = manifest("", "").replace("name = \"text\"\n", &format!("name = \"text\"\ndata = \"json\"\non = \"date\"\n{field}\n"));
+    faults(&text)
+}
+
+// contract P5.1, contract P5.6
+#[test]
+fn a_fault_of_a_derived_field_names_its_line_and_what_is_accepted() {
+    for field in [
+        "many = { count = \"firsts\" }",
+        "has = { exists = \"firsts\", where = { secondId = { gt = 1 }, second = { name = { eq = \"x\" } } } }",
+        "sum = { sum = \"firsts.id\", eager = false, mask = \"redact\", unmask = \"t.see\" }",
+        "a = { json = \"data\", path = [\"a\", \"b\"], type = \"enum\", values = [\"x\"] }",
+        "month = { bucket = \"month\", of = \"on\" }",
+    ] {
+        assert_eq!(field_faults(field), Vec::<String>::new(), "{field}");
+    }
+    for (field, words) in [
+        ("x = { count = \"first\" }", "`first`, which is not a relation of `t.second` (did you mean `firsts`?)"),
+        ("x = { count = \"firsts.id\" }", "`count` takes a relation"),
+        ("x = { sum = \"firsts\" }", "`sum` takes a relation and a field"),
+        ("x = { sum = \"firsts.nothing\" }", "`nothing`, which is not a field of `t.first`"),
+        ("x = { sum = \"firsts.id\", count = \"firsts\" }", "a derived field has one of them"),
+        ("x = { count = \"firsts\", type = \"int\" }", "does not take `type`"),
+        ("x = { count = \"firsts\", key = true }", "does not take `key`, since it has no column"),
+        ("x = { type = \"int\", where = { } }", "`where` is accepted for a derived field only"),
+        ("x = { count = \"firsts\", where = { nothing = { eq = 1 } } }", "has no field or relation `nothing`"),
+        ("x = { count = \"firsts\", where = { id = { eq = \"x\" } } }", "`id` of type int"),
+        ("x = { json = \"name\", path = [\"a\"], type = \"text\" }", "needs a field of type json; `name` has type text"),
+        ("x = { json = \"data\", type = \"text\" }", "needs `path`"),
+        ("x = { json = \"data\", path = [], type = \"text\" }", "at least one name"),
+        ("x = { json = \"data\", path = [\"a\"] }", "needs the `type`"),
+        ("x = { json = \"data\", path = [\"a\"], type = \"date\" }", "found \"date\""),
+        ("x = { bucket = \"decade\", of = \"on\" }", "`bucket` must be one of"),
+        ("x = { bucket = \"hour\", of = \"on\" }", "a date, which has no hours"),
+        ("x = { bucket = \"day\", of = \"on\", zone = \"Europe/Berlin\" }", "leave out `zone`"),
+        ("x = { bucket = \"day\", of = \"name\" }", "needs a date or a timestamp"),
+        ("at = \"timestamp\"\nx = { bucket = \"day\", of = \"at\", zone = \"Mars/Base\" }", "found \"Mars/Base\""),
+        (
+            "secret = { type = \"json\", mask = \"redact\" }\nx = { json = \"secret\", path = [\"a\"], type = \"text\" }",
+            "nobody could see the value",
+        ),
+    ] {
+        let faults = field_faults(field);
+        let line = format!("{}: ", 15 + field.matches('\n').count());
+        assert!(faults.len() == 1 && faults[0].starts_with(&line) && faults[0].contains(words), "{field}: {faults:?}");
+    }
+    let one = faults(&manifest("", "").replace("secondId = \"int\"\n", "secondId = \"int\"\nx = { count = \"second\" }\n"));
+    assert!(one.len() == 1 && one[0].contains("needs a to-many relation"), "{one:?}");
+    let joined = manifest("", "")
+        .replace("name = \"text\"\n", "name = \"text\"\nx = { count = \"firsts\" }\n")
+        .replace("{ id = \"secondId\" }", "{ x = \"secondId\" }");
+    assert!(faults(&joined).iter().any(|fault| fault.contains("a derived field and cannot be a join column")), "{:?}", faults(&joined));
+}
+
+// contract P5.6
+#[test]
+fn derived_fields_that_lead_back_to_themselves_are_refused() {
+    let of_first = |field: &str, text: &str| text.replace("secondId = \"int\"\n", &format!("secondId = \"int\"\n{field}\n"));
+    let of_second = |field: &str, text: &str| text.replace("name = \"text\"\n", &format!("name = \"text\"\n{field}\n"));
+    let plain = manifest("", "");
+    // By what they measure, by what they filter, and through a constraint.
+    let measured = of_first("x = { sum = \"siblings.x\" }", &plain);
+    let filtered = of_first("x = { count = \"siblings\", where = { x = { gt = 1 } } }", &plain);
+    let two = of_second(
+        "y = { count = \"firsts\", where = { x = { gt = 1 } } }",
+        &of_first("x = { count = \"siblings\", where = { second = { y = { gt = 1 } } } }", &plain),
+    );
+    let constrained = of_first("x = { count = \"siblings\" }", &manifest("constraint = { where = { x = { gt = 1 } } }", ""));
+    for (text, count) in [(measured, 1), (filtered, 1), (two, 2), (constrained, 2)] {
+        let found = faults(&text);
+        assert_eq!(found.len(), count, "{found:?}");
+        assert!(found.iter().all(|fault| fault.contains("leads back to itself")), "{found:?}");
+    }
+    let straight = of_second("y = { max = \"firsts.x\" }", &of_first("x = { count = \"siblings\" }", &plain));
+    assert_eq!(faults(&straight), Vec::<String>::new());
+}

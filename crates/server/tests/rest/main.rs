@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bodies;
+mod derived;
 mod descriptions;
 mod headers;
 mod keyset;

@@ -356,3 +356,57 @@ async fn check_on_postgres_refuses_another_encoding() {
     })
     .await;
 }
+
+// contract P5.6
+#[tokio::test]
+async fn check_names_the_indexes_of_derived_fields() {
+    let script = "
+        CREATE TABLE customers (id bigint PRIMARY KEY, profile jsonb, created_at timestamptz);
+        CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint);
+    ";
+    let text = r#"[resource.app.customer.fields]
+id = { type = "bigint", key = true }
+profile = "json"
+createdAt = "timestamp"
+orders = { count = "orderRows" }
+tier = { json = "profile", path = ["tier"], type = "text" }
+month = { bucket = "month", of = "createdAt" }
+[resource.app.customer.relations]
+orderRows = { many = "app.order", on = { id = "customerId" } }
+[resource.app.order.fields]
+id = { type = "bigint", key = true }
+customerId = "bigint"
+"#;
+    let expected = |schema: &str| {
+        vec![
+            format!(
+                "9 warning: relation `orderRows` of `app.customer`: no index finds rows of `{schema}orders` by (customer_id); add an index on {schema}orders (customer_id)"
+            ),
+            format!(
+                "5 warning: field `orders` of `app.customer`: its relation `orderRows` has no index, so that each row reads all of `{schema}orders`; add an index on {schema}orders (customer_id)"
+            ),
+        ]
+    };
+    let sqlite_schema =
+        sqlite(&script.replace("jsonb", "text").replace("timestamptz", "text").replace("bigint PRIMARY", "INTEGER PRIMARY"));
+    assert_eq!(findings(text, &sqlite_schema, Dialect::Sqlite), expected(""));
+    let advice = [
+        "6 warning: field `tier` of `app.customer`: no index finds rows by it; if statements filter or sort by it, run CREATE INDEX ON customers (((CASE WHEN jsonb_typeof((\"profile\" #> ARRAY['tier'])) = 'string' THEN (\"profile\" #>> ARRAY['tier']) END)))",
+        "7 warning: field `month` of `app.customer`: no index finds rows by it; if statements filter or sort by it, run CREATE INDEX ON customers (((date_trunc('month', \"created_at\" AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')))",
+    ];
+    with_postgres("", script, move |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let mut all = expected("");
+        all.extend(advice.map(str::to_owned));
+        assert_eq!(findings(text, &schema, Dialect::Postgres), all);
+        // The advice is SQL that works, and answers the warning.
+        for line in advice {
+            let statement = &line[line.find("CREATE INDEX").expect("an index")..];
+            client.batch_execute(statement).await.expect(statement);
+        }
+        client.batch_execute("CREATE INDEX ON orders (customer_id)").await.unwrap();
+        let schema = read_postgres(&client).await.unwrap();
+        assert_eq!(findings(text, &schema, Dialect::Postgres), Vec::<String>::new());
+    })
+    .await;
+}

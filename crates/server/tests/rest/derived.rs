@@ -1,0 +1,136 @@
+//! Derived fields over HTTP.
+
+use query::policy::Viewer;
+use serde_json::{Value, json};
+
+use crate::support::{BACKENDS, Backend, Database, Server, Setup, shop};
+
+/// The shop with derived fields.
+fn manifest() -> String {
+    let derived = r#"profile = "json"
+orderCount = { count = "orders" }
+spent = { sum = "orders.total" }
+largest = { max = "orders.total", where = { total = { lt = "10" } }, eager = false }
+hasOrders = { exists = "orders" }
+planCount = { count = "plans" }
+a = { json = "profile", path = ["a"], type = "int" }
+createdMonth = { bucket = "month", of = "createdAt" }
+"#;
+    shop::MANIFEST.replacen("profile = \"json\"\n", derived, 1)
+}
+
+async fn open(backend: Backend) -> (Server, Database) {
+    let database = shop::database(backend).await;
+    (Setup::new(&manifest()).serve(&database).await, database)
+}
+
+async fn rows(server: &Server, path: &str, query: Value) -> Value {
+    server.post(path, json!({ "query": query }).to_string()).await.good()
+}
+
+// contract P5.1, contract P5.2, contract P5.4, contract P5.5
+#[tokio::test]
+async fn derived_fields_are_shown_filtered_sorted_and_grouped() {
+    for backend in BACKENDS {
+        let (server, _database) = open(backend).await;
+        let all =
+            rows(&server, "/api/shop/customers/list", json!({ "order": [{ "field": "spent", "dir": "desc" }, { "field": "id" }] })).await;
+        let shown: Vec<Value> = all
+            .as_array()
+            .expect("rows")
+            .iter()
+            .map(|row| json!([row["id"], row["orderCount"], row["spent"], row["hasOrders"], row["a"], row["createdMonth"]]))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                json!([2, 0, null, false, null, null]),
+                json!([3, 1, null, true, null, "1999-12-01T00:00:00Z"]),
+                json!([1, 2, "24.99", true, 1, "2024-05-01T00:00:00Z"]),
+            ],
+            "{backend:?}"
+        );
+        assert!(all[0].get("largest").is_none() && all[0].get("planCount").is_none(), "{backend:?} {}", all[0]);
+        let some = rows(
+            &server,
+            "/api/shop/customers/paginate?fields=id,largest",
+            json!({ "where": { "orderCount": { "gte": 1 }, "hasOrders": { "eq": true } }, "order": [{ "field": "largest" }], "limit": 1 }),
+        )
+        .await;
+        assert_eq!(some, json!({ "total": 2, "count": 1, "rows": [{ "id": 1, "largest": "5.00" }] }), "{backend:?}");
+        let groups = json!({
+            "aggregation": { "fields": [{ "fn": "sum", "field": "orderCount" }, { "fn": "count", "field": "*" }], "groupBy": ["hasOrders"] },
+            "order": [{ "field": "hasOrders" }],
+        });
+        assert_eq!(
+            rows(&server, "/api/shop/customers/list", groups).await,
+            json!([{ "hasOrders": false, "sum_orderCount": "0", "count": 1 }, { "hasOrders": true, "sum_orderCount": "3", "count": 2 }]),
+            "{backend:?}"
+        );
+        // A path to a customer that is missing is NULL, not zero.
+        let orders = rows(
+            &server,
+            "/api/shop/orders/list?fields=id",
+            json!({ "order": [{ "field": "customer.orderCount", "dir": "desc" }, { "field": "id" }] }),
+        )
+        .await;
+        assert_eq!(orders, json!([{ "id": 13 }, { "id": 10 }, { "id": 11 }, { "id": 12 }]), "{backend:?}");
+        let related = json!({ "where": { "customer": { "spent": { "gt": 20 } } }, "relations": { "customer": { "where": { "orderCount": { "eq": 2 } } } } });
+        let related = rows(&server, "/api/shop/orders/list?fields=id,customer.orderCount", related).await;
+        assert_eq!(
+            related,
+            json!([{ "id": 10, "customer": { "orderCount": 2 } }, { "id": 11, "customer": { "orderCount": 2 } }]),
+            "{backend:?}"
+        );
+    }
+}
+
+// contract P5.1, contract Q16.1
+#[tokio::test]
+async fn a_keyset_page_continues_after_a_derived_field() {
+    for backend in BACKENDS {
+        let (server, _database) = open(backend).await;
+        for direction in ["asc", "desc"] {
+            let mut query = json!({ "order": [{ "field": "spent", "dir": direction }, { "field": "createdMonth" }], "limit": 1 });
+            let listed = rows(&server, "/api/shop/customers/list?fields=id", json!({ "order": query["order"], "limit": 10 })).await;
+            let mut walked = Vec::new();
+            while !query.is_null() {
+                let page = rows(&server, "/api/shop/customers/keyset-paginate?fields=id", query).await;
+                walked.extend(page["rows"].as_array().expect("rows").clone());
+                query = page["next"].clone();
+            }
+            assert_eq!(json!(walked), listed, "{backend:?} {direction}");
+        }
+    }
+}
+
+// contract P5.3
+#[tokio::test]
+async fn a_derived_field_is_unknown_without_the_permission_of_its_rows() {
+    for backend in BACKENDS {
+        let database = shop::database(backend).await;
+        let setup = Setup::new(&manifest());
+        let server = setup.serve(&database).await;
+        for (path, query) in [
+            ("list", json!({ "where": { "planCount": { "gt": 0 } } })),
+            ("list", json!({ "order": [{ "field": "planCount" }] })),
+            ("list?fields=id,planCount", json!({})),
+            ("list", json!({ "aggregation": { "fields": [{ "fn": "max", "field": "planCount" }] } })),
+        ] {
+            let refused = server.post(&format!("/api/shop/customers/{path}"), json!({ "query": query }).to_string()).await;
+            assert_eq!(refused.status, 400, "{backend:?} {query}");
+            let text = refused.text();
+            assert!(text.contains("QS302") && !text.contains("did you mean `planCount`"), "{backend:?} {text}");
+        }
+        let mut setup = Setup::new(&manifest());
+        setup.viewer = Some(Viewer::new(["vault.secretPlan.get".to_owned()], json!({})));
+        let server = setup.serve(&database).await;
+        let found = rows(
+            &server,
+            "/api/shop/customers/list?fields=id,planCount",
+            json!({ "where": { "planCount": { "eq": 1 } }, "order": [{ "field": "id" }] }),
+        )
+        .await;
+        assert_eq!(found, json!([{ "id": 1, "planCount": 1 }, { "id": 3, "planCount": 1 }]), "{backend:?}");
+    }
+}
