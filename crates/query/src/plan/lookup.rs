@@ -80,9 +80,13 @@ impl<'c> Planner<'c, '_> {
 
     /// Gives a table the lookups of its fields. Called once all its uses are planned.
     pub(super) fn settle(&mut self, table: &mut Table<'c>) {
+        self.give_lookups(table);
+        self.check_joined(table.joined_lookups());
+    }
+
+    pub(super) fn give_lookups(&mut self, table: &mut Table<'c>) {
         let of_table = |lookup: &mut Lookup<'c>| lookup.parent == table.alias;
         table.lookups.extend(self.lookups.extract_if(.., of_table));
-        self.check_joined(table.joined_lookups());
     }
 
     /// Refuses a query that joins too many tables and lookups.
