@@ -31,7 +31,7 @@ const IRREGULAR: [(&str, &str); 20] = [
 ];
 
 /// GraphQL types of no resource: those of every schema, and those of a hub. A test of the server compares them with this list.
-pub const OWN_TYPES: [&str; 41] = [
+pub const OWN_TYPES: [&str; 42] = [
     "JSON",
     "DateTime",
     "Date",
@@ -45,6 +45,7 @@ pub const OWN_TYPES: [&str; 41] = [
     "String",
     "Boolean",
     "QueryStatementInput",
+    "KeysetPagination",
     "Pagination",
     "Query",
     "Mutation",
