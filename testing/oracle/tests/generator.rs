@@ -34,7 +34,7 @@ fn most_answers_have_some_rows_but_not_all() {
     for case in cases(2, 3000).iter().filter(|case| case.fault.is_none()) {
         let some = match case.answer() {
             Answer::Page { total, .. } => total > 0,
-            Answer::Rows(rows) => !rows.is_empty(),
+            Answer::Rows(rows) | Answer::KeysetPage { rows, .. } => !rows.is_empty(),
             Answer::Row(_) => true,
             Answer::NotFound | Answer::Forbidden => false,
         };
