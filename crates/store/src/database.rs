@@ -171,14 +171,12 @@ impl Database {
         if operation == Operation::Find && batch.len() == 0 {
             return Ok(Answer::Nothing);
         }
-        Ok(match Frame::counted(&query, format, batch.len(), total).ending_at(&batch.position).whole(&batch, total)? {
-            Some(whole) => Answer::of(whole, format),
-            None => {
-                let frame = Frame::new(&query, format).ending_at(&batch.position);
-                frame.next()?;
-                self.in_chunks(frame, batch, total)
-            }
-        })
+        if let Some(whole) = Frame::counted(&query, format, batch.len(), total).ending_at(&batch.position).whole(&batch, total)? {
+            return Ok(Answer::of(whole, format));
+        }
+        let frame = Frame::new(&query, format).ending_at(&batch.position);
+        frame.next()?;
+        Ok(self.in_chunks(frame, batch, total))
     }
 
     /// The database's plan of each level, by the path of relations. PostgreSQL runs the first rows, whose keys the level below needs.

@@ -1,5 +1,7 @@
 //! Keyset pages and the policy: rows and fields that a viewer may not see change no page and are in no cursor.
 
+use std::fmt::Write;
+
 use query::policy::Viewer;
 use serde_json::{Value, json};
 
@@ -29,7 +31,7 @@ fn script(hidden: bool) -> String {
         let is_own = id % 2 == 0;
         if is_own || hidden {
             let (tenant, rank) = (if is_own { "own" } else { "other" }, if id % 6 == 0 { "NULL".to_owned() } else { (id % 5).to_string() });
-            script += &format!("INSERT INTO orders VALUES ({id}, '{tenant}', {}, {rank}, 'n');", 40 - id);
+            _ = write!(script, "INSERT INTO orders VALUES ({id}, '{tenant}', {}, {rank}, 'n');", 40 - id);
         }
     }
     script

@@ -343,7 +343,7 @@ impl FailureReporter {
             match error {
                 Error::Gone => tracing::debug!("the client of a streamed answer disconnected"),
                 Error::Stalled | Error::StreamTimeout | Error::TooManyRows { .. } | Error::UnsayableValue { .. } => {
-                    tracing::warn!(%error, "a streamed answer was cut")
+                    tracing::warn!(%error, "a streamed answer was cut");
                 }
                 _ => tracing::error!(%error, "a streamed answer was cut"),
             }

@@ -45,7 +45,10 @@ pub(super) fn position(end: &PageEnd, row: &Row<'_>) -> Vec<PositionValue> {
 fn is_sorted_as_shown(decode: &Decode, cell: ValueRef<'_>) -> bool {
     match (decode, cell) {
         (Decode::Value(Scalar::Float, _), ValueRef::Integer(number)) => i128::from(number) == number as f64 as i128,
-        (Decode::Value(_, Stored::Unix), ValueRef::Real(seconds)) => unix(cell).is_some_and(|micros| micros as f64 / 1e6 == seconds),
+        (Decode::Value(_, Stored::Unix), ValueRef::Real(seconds)) => {
+            // The same number, bit by bit: it is compared with this one.
+            unix(cell).is_some_and(|micros| (micros as f64 / 1e6).to_bits() == seconds.to_bits())
+        }
         _ => true,
     }
 }

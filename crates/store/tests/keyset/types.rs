@@ -1,5 +1,7 @@
 //! Walks over each type in both directions, with NULLs and ties.
 
+use std::fmt::Write;
+
 use serde_json::{Value, json};
 
 use crate::{Place, support};
@@ -106,14 +108,14 @@ fn inserts(is_postgres: bool) -> String {
         };
         let cells: Vec<String> = (0..11).map(cell).collect();
         let up = if id % 3 == 0 { "NULL".to_owned() } else { (id / 2).to_string() };
-        script += &format!("INSERT INTO facts VALUES ({id}, {}, {up});\n", cells.join(", "));
+        _ = writeln!(script, "INSERT INTO facts VALUES ({id}, {}, {up});", cells.join(", "));
     }
     for (number, a) in ["x", "X", "y"].iter().enumerate() {
         for b in 0..2 {
             for c in 0..3 {
                 let b = if is_postgres { (b == 1).to_string() } else { b.to_string() };
                 let v = if c == 2 { "NULL".to_owned() } else { (number % 2).to_string() };
-                script += &format!("INSERT INTO pairs VALUES ('{a}', {b}, {c}, {v});\n");
+                _ = writeln!(script, "INSERT INTO pairs VALUES ('{a}', {b}, {c}, {v});");
             }
         }
     }
