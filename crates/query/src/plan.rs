@@ -32,6 +32,8 @@ pub(crate) use table::Table;
 
 /// How many tables a plan may have, including those of constraints.
 const MAX_TABLES: usize = 2_000;
+/// How many tables and lookups a level may join. SQLite joins 64, the root included.
+const MAX_JOINED_TABLES: usize = 60;
 /// How many values a list of an operator may have.
 pub const MAX_VALUES: usize = 10_000;
 
@@ -114,6 +116,14 @@ pub(crate) struct Join<'c> {
 pub(crate) struct Sort<'c> {
     pub(crate) column: Column<'c>,
     pub(crate) direction: Direction,
+}
+
+/// A table whose fields a part of a statement names.
+#[derive(Clone, Copy)]
+struct Subject<'c> {
+    resource: &'c Resource,
+    alias: Alias,
+    rights: Rights,
 }
 
 /// Whose rights apply to a part of a plan.

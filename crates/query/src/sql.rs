@@ -9,7 +9,6 @@ mod group;
 mod join;
 mod keyset;
 mod level;
-mod lookup;
 mod print;
 mod scope;
 #[cfg(test)]

@@ -233,6 +233,7 @@ fn connect(location: &Location, session: &Session) -> Result<Connection, Error> 
     connection.set_prepared_statement_cache_capacity(MAX_STATEMENTS);
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
+    derived::install(&connection)?;
     Ok(connection)
 }
 

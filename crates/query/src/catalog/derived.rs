@@ -1,12 +1,10 @@
 //! Fields without a column: computed from related rows, from a value inside a json column, or from a date.
 
-use crate::manifest::{DerivedDeclaration, FieldDeclaration, RelatedFunction, ResourceDeclaration};
-use crate::messages::{did_you_mean, quoted_list};
+use crate::manifest::RelatedFunction;
 use crate::statement::{Function, Statement};
 use crate::types::{EnumValue, Scalar, Type};
 
-use super::resolve::Resolver;
-use super::{Catalog, Field, FieldId, Identifier, Native, Resource, ResourceId, Stored};
+use super::{Catalog, Field, FieldId, Identifier, Native, Stored};
 
 #[derive(Debug)]
 pub enum Derived {
@@ -60,7 +58,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    fn of(field: &Field) -> Self {
+    pub(super) fn of(field: &Field) -> Self {
         Source { column: field.column.clone(), stored: field.stored, native: field.native.clone() }
     }
 }
@@ -77,9 +75,6 @@ words! {
         Year = "year",
     }
 }
-
-/// The types of a value inside a json column.
-const JSON_TYPES: [&str; 8] = ["bool", "int", "bigint", "float", "decimal", "text", "uuid", "enum"];
 
 impl Field {
     /// The field of the same row that the value is computed from.
@@ -101,7 +96,7 @@ impl Field {
 
 impl RelatedFunction {
     /// The type of the value, from the type of the measured field.
-    fn kind(self, measured: Option<&Type>) -> Type {
+    pub(super) fn kind(self, measured: Option<&Type>) -> Type {
         match (self, measured) {
             (RelatedFunction::Exists, _) => Type::One(Scalar::Bool),
             (RelatedFunction::Min | RelatedFunction::Max, Some(kind)) => kind.clone(),
@@ -115,228 +110,6 @@ impl RelatedFunction {
     pub(crate) fn aggregate(self) -> Option<Function> {
         Function::from_word(self.as_str())
     }
-}
-
-/// Where a derived field is declared.
-#[derive(Clone, Copy)]
-struct Place<'d> {
-    resource: ResourceId,
-    id: FieldId,
-    declaration: &'d FieldDeclaration,
-}
-
-impl Place<'_> {
-    fn fault(self, resolver: &mut Resolver, message: &str) {
-        resolver.fault(self.declaration.line, format!("field `{}`: {message}", self.declaration.name));
-    }
-}
-
-/// Resolves all derived fields, those after others that they are computed from.
-pub(super) fn resolve(resolver: &mut Resolver, catalog: &mut Catalog, declarations: &[&ResourceDeclaration]) {
-    let mut open: Vec<Place<'_>> = Vec::new();
-    for (resource, declared) in declarations.iter().enumerate() {
-        for declaration in declared.fields.iter().filter(|field| field.derived.is_some()) {
-            if let Some((id, _)) = catalog.resources[resource].field(&declaration.name) {
-                open.push(Place { resource, id, declaration });
-            }
-        }
-    }
-    // The type of a field is known once the type of what it measures is. Each pass resolves at least one, or the rest leads in a circle.
-    loop {
-        let before = open.len();
-        open.retain(|place| !field(resolver, catalog, *place));
-        if open.is_empty() {
-            return;
-        }
-        if open.len() == before {
-            open.iter().for_each(|place| place.fault(resolver, "its value leads back to itself through other derived fields"));
-            return;
-        }
-    }
-}
-
-/// Resolves one field. False if it must wait for another.
-fn field(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>) -> bool {
-    match &place.declaration.derived {
-        Some(DerivedDeclaration::Related { function, of, .. }) => related(resolver, catalog, place, *function, of),
-        Some(DerivedDeclaration::JsonPath { of, path }) => {
-            json_path(resolver, catalog, place, of, path);
-            true
-        }
-        Some(DerivedDeclaration::Bucket { unit, of, zone }) => {
-            bucket(resolver, catalog, place, unit, of, zone.as_deref());
-            true
-        }
-        None => true,
-    }
-}
-
-fn related(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, function: RelatedFunction, of: &str) -> bool {
-    let resource = &catalog.resources[place.resource];
-    let word = function.as_str();
-    let takes_field = !matches!(function, RelatedFunction::Count | RelatedFunction::Exists);
-    let (name, measured) = match (of.split_once('.'), takes_field) {
-        (None, false) => (of, None),
-        (Some((relation, field)), true) if !field.contains('.') => (relation, Some(field)),
-        (_, true) => {
-            place.fault(resolver, &format!("`{word}` takes a relation and a field, such as \"orders.total\"; found {of:?}"));
-            return true;
-        }
-        (_, false) => {
-            place.fault(resolver, &format!("`{word}` takes a relation, such as \"orders\"; found {of:?}"));
-            return true;
-        }
-    };
-    let Some(index) = resource.relations.iter().position(|relation| relation.name == name) else {
-        let known: Vec<&str> = resource.relations.iter().map(|relation| relation.name.as_str()).collect();
-        let hint = did_you_mean(name, &known);
-        place.fault(resolver, &format!("`{word}` names `{name}`, which is not a relation of `{}`{hint}", resource.full_name));
-        return true;
-    };
-    let relation = &resource.relations[index];
-    if !relation.many {
-        place.fault(resolver, &format!("`{word}` needs a to-many relation; `{name}` leads to one row"));
-        return true;
-    }
-    let target = &catalog.resources[relation.target];
-    let measured = match measured {
-        None => None,
-        Some(name) => match measured_field(resolver, target, place, function, name) {
-            Measured::Waits => return false,
-            Measured::Refused => return true,
-            Measured::Field(id) => Some(id),
-        },
-    };
-    let kind = function.kind(measured.map(|id| &target.fields[id].kind));
-    let stored = Derived::Related(RelatedValue { relation: index, function, of: of.into(), measured, filter: None, same_as: place.id });
-    settle_field(resolver, catalog, place, kind, stored);
-    catalog.resources[place.resource].fields[place.id].nullable = takes_field;
-    true
-}
-
-/// What a measured field turned out to be.
-enum Measured {
-    Field(FieldId),
-    /// Its type is not known yet.
-    Waits,
-    /// Reported already.
-    Refused,
-}
-
-fn measured_field(resolver: &mut Resolver, target: &Resource, place: Place<'_>, function: RelatedFunction, name: &str) -> Measured {
-    let word = function.as_str();
-    let Some((id, field)) = target.field(name) else {
-        let known: Vec<&str> = target.fields.iter().filter(|field| !field.hidden).map(|field| field.name.as_str()).collect();
-        let hint = did_you_mean(name, &known);
-        place.fault(resolver, &format!("`{word}` names `{name}`, which is not a field of `{}`{hint}", target.full_name));
-        return Measured::Refused;
-    };
-    if matches!(field.derived, Some(Derived::Unresolved)) {
-        return Measured::Waits;
-    }
-    if is_masked_for_all(resolver, place, word, field) {
-        return Measured::Refused;
-    }
-    if function.aggregate().is_some_and(|function| !field.kind.measures(function)) {
-        let (kind, accepted) = (field.kind.name(), quoted_list(&field.kind.functions()));
-        place.fault(resolver, &format!("`{word}` does not apply to `{name}` of type {kind}, which takes {accepted}"));
-        return Measured::Refused;
-    }
-    Measured::Field(id)
-}
-
-/// The field with a column that a derived field is computed from.
-fn source(resolver: &mut Resolver, resource: &Resource, place: Place<'_>, key: &str, of: &str) -> Option<FieldId> {
-    let found = resource.field(of).filter(|(_, field)| field.derived.is_none());
-    if found.is_none() {
-        let known: Vec<&str> = resource.stored_fields().map(|(_, field)| field.name.as_str()).collect();
-        let hint = did_you_mean(of, &known);
-        place.fault(resolver, &format!("`{key}` names `{of}`, which is not a field of `{}` with a column{hint}", resource.full_name));
-    }
-    let (id, field) = found?;
-    (!is_masked_for_all(resolver, place, key, field)).then_some(id)
-}
-
-/// Reports a source with a mask that no permission removes: nobody could see what is computed from it.
-fn is_masked_for_all(resolver: &mut Resolver, place: Place<'_>, key: &str, source: &Field) -> bool {
-    let is_masked = matches!(source.mask, Some((_, None)));
-    if is_masked {
-        let name = &source.name;
-        place.fault(
-            resolver,
-            &format!("`{key}` names `{name}`, which is masked without an `unmask` permission: nobody could see the value"),
-        );
-    }
-    is_masked
-}
-
-fn json_path(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, of: &str, path: &[String]) {
-    let resource = &catalog.resources[place.resource];
-    let Some(of) = source(resolver, resource, place, "json", of) else { return };
-    if resource.fields[of].kind != Type::One(Scalar::Json) {
-        let (name, kind) = (&resource.fields[of].name, resource.fields[of].kind.name());
-        return place.fault(resolver, &format!("`json` needs a field of type json; `{name}` has type {kind}"));
-    }
-    let accepted = || quoted_list(&JSON_TYPES);
-    let word = place.declaration.kind.as_str();
-    if word.is_empty() {
-        return place.fault(resolver, &format!("it needs the `type` of the value: one of {}", accepted()));
-    }
-    let Some(mut scalar) = Scalar::from_name(word).filter(|scalar| JSON_TYPES.contains(&scalar.name())) else {
-        return place.fault(resolver, &format!("the `type` of a value inside json must be one of {}; found {word:?}", accepted()));
-    };
-    resolver.values(place.declaration, &mut scalar);
-    let derived = Derived::JsonPath(JsonPath {
-        of,
-        source: Source::of(&resource.fields[of]),
-        path: path.iter().map(|part| EnumValue::new(part)).collect(),
-    });
-    settle_field(resolver, catalog, place, Type::One(scalar), derived);
-}
-
-fn bucket(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, unit: &str, of: &str, zone: Option<&str>) {
-    let resource = &catalog.resources[place.resource];
-    let Some(unit) = TimeUnit::from_word(unit) else {
-        let units = quoted_list(&TimeUnit::ALL.map(TimeUnit::as_str));
-        return place.fault(resolver, &format!("`bucket` must be one of {units}; found {unit:?}"));
-    };
-    let Some(of) = source(resolver, resource, place, "of", of) else { return };
-    let source = &resource.fields[of];
-    let kind = match (&source.kind, unit, zone) {
-        (Type::One(Scalar::Date), TimeUnit::Hour, _) => {
-            return place.fault(resolver, &format!("`{}` is a date, which has no hours; `bucket` starts at `day`", source.name));
-        }
-        (Type::One(Scalar::Date), _, Some(_)) => {
-            return place.fault(resolver, &format!("`{}` is a date, which has no time zone; leave out `zone`", source.name));
-        }
-        (kind @ Type::One(Scalar::Date | Scalar::Timestamp), ..) => kind.clone(),
-        (other, ..) => {
-            let message = format!("`bucket` needs a date or a timestamp; `{}` has type {}", source.name, other.name());
-            return place.fault(resolver, &message);
-        }
-    };
-    if let Some(zone) = zone
-        && !is_zone(zone)
-    {
-        return place
-            .fault(resolver, &format!("`zone` must be a name of the time zone database, such as \"Europe/Berlin\"; found {zone:?}"));
-    }
-    let derived = Derived::Bucket(Bucket { of, source: Source::of(source), unit, zone: zone.map(EnumValue::new) });
-    let nullable = source.nullable;
-    settle_field(resolver, catalog, place, kind, derived);
-    catalog.resources[place.resource].fields[place.id].nullable = nullable;
-}
-
-fn is_zone(name: &str) -> bool {
-    jiff::tz::TimeZone::get(name).is_ok() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte))
-}
-
-fn settle_field(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, kind: Type, derived: Derived) {
-    let mask = resolver.mask(place.declaration, &kind);
-    let field = &mut catalog.resources[place.resource].fields[place.id];
-    field.mask = mask;
-    field.kind = kind;
-    field.derived = Some(derived);
 }
 
 /// The type on PostgreSQL of a value that `min` or `max` finds in a column of this type. A value that is cast to text is plain text.

@@ -1,5 +1,7 @@
 //! Manifest → catalog: resolves every reference and reports faults.
 
+mod derived;
+
 use std::collections::HashSet;
 
 use hashbrown::HashMap;
@@ -11,7 +13,7 @@ use crate::parse::RESERVED;
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
 
 use super::{
-    Catalog, Derived, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, derived, kebab, snake,
+    Catalog, Derived, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake,
 };
 
 /// The contexts of the identity half. Only the built-in manifest declares them.
@@ -73,12 +75,12 @@ fn field_of(declaration: &FieldDeclaration, kind: Type, column: &str) -> Field {
     }
 }
 
-pub(super) struct Resolver {
+struct Resolver {
     faults: Vec<ManifestFault>,
 }
 
 impl Resolver {
-    pub(super) fn fault(&mut self, line: usize, message: impl Into<String>) {
+    fn fault(&mut self, line: usize, message: impl Into<String>) {
         self.faults.push(ManifestFault { line, message: message.into() });
     }
 
@@ -162,7 +164,7 @@ impl Resolver {
         Some(Field { mask, stored, ..field_of(declaration, kind, &column) })
     }
 
-    pub(super) fn values(&mut self, declaration: &FieldDeclaration, scalar: &mut Scalar) {
+    fn values(&mut self, declaration: &FieldDeclaration, scalar: &mut Scalar) {
         let FieldDeclaration { line, name, .. } = declaration;
         match (scalar, &declaration.values) {
             (Scalar::Enum(values), Some(declared)) if !declared.is_empty() => {
@@ -200,7 +202,7 @@ impl Resolver {
         stored
     }
 
-    pub(super) fn mask(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Option<(Mask, Option<String>)> {
+    fn mask(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Option<(Mask, Option<String>)> {
         let FieldDeclaration { line, name, unmask, .. } = declaration;
         let Some(word) = declaration.mask.as_deref() else {
             if unmask.is_some() {

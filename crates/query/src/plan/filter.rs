@@ -13,15 +13,7 @@ use crate::types::Type;
 
 use super::order::OrderPosition;
 use super::predicate::{Alias, Exists, Predicate};
-use super::{Planner, Rights, Stage, Table};
-
-/// The table that a clause filters.
-#[derive(Clone, Copy)]
-pub(super) struct Subject<'c> {
-    pub(super) resource: &'c Resource,
-    pub(super) alias: Alias,
-    pub(super) rights: Rights,
-}
+use super::{Planner, Rights, Stage, Subject, Table};
 
 impl<'c> Planner<'c, '_> {
     /// The clauses of all layers, each with its layer.

@@ -7,11 +7,10 @@ use crate::parse::FIELDS;
 use crate::pointer::Layer;
 use crate::statement::{FieldSelection, RelationNode, SelectedField};
 
-use super::filter::Subject;
 use super::lookup::LookupUse;
 use super::order::OrderPosition;
 use super::predicate::{Column, Predicate};
-use super::{Bounds, Child, Planner, Rights, Scope, Select, Show, Table};
+use super::{Bounds, Child, Planner, Rights, Scope, Select, Show, Subject, Table};
 
 impl<'c> Planner<'c, '_> {
     pub(super) fn rows(&mut self, mut table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {

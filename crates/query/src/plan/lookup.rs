@@ -4,10 +4,8 @@ use crate::catalog::{Field, FieldId, RelatedValue, Relation, Resource};
 use crate::error::Code;
 use crate::manifest::RelatedFunction;
 
-use super::filter::Subject;
-use super::path::MAX_JOINED_TABLES;
 use super::predicate::{Alias, Column, Predicate};
-use super::{Planner, Rights, Table};
+use super::{MAX_JOINED_TABLES, Planner, Rights, Subject, Table};
 
 /// A value computed from the related rows of each row of a table.
 #[derive(Debug)]

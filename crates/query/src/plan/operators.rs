@@ -11,10 +11,9 @@ use crate::statement::{Clause, Entry, Inside, OPERATORS, Operator};
 use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
 
-use super::filter::Subject;
 use super::lookup::LookupUse;
 use super::predicate::{Column, Membership, Predicate};
-use super::{MAX_VALUES, Planner, Rights, peer_operators};
+use super::{MAX_VALUES, Planner, Rights, Subject, peer_operators};
 
 /// Where an operator is, and how its value is read.
 #[derive(Clone, Copy)]

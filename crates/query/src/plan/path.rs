@@ -4,13 +4,9 @@ use crate::catalog::{Link, Relation};
 use crate::error::{Code, shorten};
 use crate::pointer::{Layer, Location};
 
-use super::filter::Subject;
 use super::lookup::LookupUse;
 use super::predicate::Column;
-use super::{Join, Planner, Rights, Stage, Table};
-
-/// How many tables the dot-paths of a statement may join. SQLite joins 64, the root included.
-pub(super) const MAX_JOINED_TABLES: usize = 60;
+use super::{Join, MAX_JOINED_TABLES, Planner, Rights, Stage, Subject, Table};
 
 /// Which relations a path may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

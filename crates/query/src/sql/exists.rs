@@ -11,7 +11,10 @@
 //!
 //! Decision 0012 has the measurements; the bounds of each database are in `dialect`.
 
+pub(super) mod lookup;
+
 use crate::catalog::{Field, Link, Resource};
+use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Comparison, Exists, Membership, Predicate};
 
 use super::dialect::{self, Dialect, KeySets};
@@ -185,7 +188,7 @@ impl Filters {
         if form == ExistsForm::Plain && self.context.join == JoinShape::TooWide {
             self.context.room = inside.context.room;
         }
-        join::relation_filter(exists, form, filters, self.dialect)
+        join::relation_filter(exists, form, filters, lookup::joins(&exists.table, LookupUse::Order, self.dialect).collect())
     }
 
     fn inside_connector(self) -> Self {

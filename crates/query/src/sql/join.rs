@@ -1,12 +1,10 @@
 //! How rows of two tables are joined: for a relation filter, for a dot-path, and from the keys of a batch of parents.
 
 use crate::catalog::{Field, FieldId, Identifier, Link, Repeats, Resource, TableName};
-use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Alias, Column, Exists};
 use crate::plan::{Child, Join};
 
 use super::dialect::{self, Dialect, PivotJoin};
-use super::lookup;
 use super::tree::{
     ColumnNames, ColumnUse, Condition, Conditions, ExistsForm, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, KeyIn,
     Operand, PivotColumn, PivotUse, SelectList, SqlJoin, SqlSelect, TableAlias,
@@ -49,7 +47,7 @@ pub(super) fn relation_filter<'p>(
     exists: &'p Exists<'p>,
     form: ExistsForm,
     filters: Vec<Condition<'p>>,
-    dialect: Dialect,
+    lookups: Vec<SqlJoin<'p>>,
 ) -> Condition<'p> {
     let own = Side { resource: exists.parent_resource, alias: exists.parent };
     let target = Side { resource: exists.table.resource, alias: exists.table.alias };
@@ -63,7 +61,7 @@ pub(super) fn relation_filter<'p>(
             (FromItem::Table(table, TableAlias::Plan(pivot)), vec![inner_join(JoinKind::Inner, target.table(), on.collect())])
         }
     };
-    joins.extend(lookup::joins(&exists.table, LookupUse::Order, dialect));
+    joins.extend(lookups);
     if form == ExistsForm::KeyIn {
         return key_in(exists, [own, target], (from, joins), filters);
     }
@@ -104,12 +102,13 @@ fn key_in<'p>(
 }
 
 /// A LEFT join whose ON holds the target's policy: a row without a match stays.
-pub(super) fn left_join<'p>(join: &'p Join<'p>, policy: Vec<Condition<'p>>, dialect: Dialect) -> SqlJoin<'p> {
+pub(super) fn left_join<'p>(join: &'p Join<'p>, policy: Vec<Condition<'p>>, lookups: Vec<SqlJoin<'p>>, dialect: Dialect) -> SqlJoin<'p> {
     let own = Side { resource: join.parent_resource, alias: join.parent };
     let target = Side { resource: join.table.resource, alias: join.table.alias };
-    let table = || lookup::with_lookups(target.table(), &join.table, dialect);
+    // The condition may name the lookups.
+    let table = if lookups.is_empty() { target.table() } else { FromItem::Joined(Box::new((target.table(), lookups))) };
     let (from, on) = match &join.relation.link {
-        Link::Direct(pairs) => (table(), Conditions { join: direct_columns(own, target, pairs), filters: policy }),
+        Link::Direct(pairs) => (table, Conditions { join: direct_columns(own, target, pairs), filters: policy }),
         Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(dialect).pivot_join == PivotJoin::KeyIn => {
             let column = |column: &'p Identifier, id: FieldId| target.pivot_column(join.pivot, column, id);
             let columns = other.iter().map(|(name, id)| Expression::Pivot(column(name, *id), PivotUse::Compared)).collect();
@@ -121,13 +120,13 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, policy: Vec<Condition<'p>>, dial
             };
             let keys = other.iter().map(|(_, id)| (target.column(*id), ColumnUse::JoinedToPivot)).collect();
             let key_in = JoinCondition::In(Box::new(KeyIn { keys, select }));
-            (table(), Conditions { join: JoinConditions::One(key_in), filters: policy })
+            (table, Conditions { join: JoinConditions::One(key_in), filters: policy })
         }
         Link::Through { pivot, own: pairs, other, repeats } => {
             let read = |column: &'p Identifier| Operand::ReadPivot(join.pivot, column);
             let to_target = other.iter().map(|(column, id)| JoinCondition::Equal(target.operand(*id), read(column))).collect();
             let on = Conditions { join: to_target, filters: policy };
-            let to_target = SqlJoin { kind: JoinKind::Inner, from: table(), on };
+            let to_target = SqlJoin { kind: JoinKind::Inner, from: table, on };
             let read_pivot =
                 FromItem::Query(Box::new(pivot_pairs(pivot, [own, target], (pairs, other), *repeats)), TableAlias::Plan(join.pivot));
             let from_own = pairs.iter().map(|(id, column)| JoinCondition::Equal(read(column), own.operand(*id))).collect();
@@ -197,13 +196,12 @@ pub(super) struct FromKeys<'p> {
     parent: &'p Resource,
     child: &'p Child<'p>,
     target: Side<'p>,
-    dialect: Dialect,
 }
 
 impl<'p> FromKeys<'p> {
-    pub(super) fn new(parent: &'p Resource, child: &'p Child<'p>, dialect: Dialect) -> Self {
+    pub(super) fn new(parent: &'p Resource, child: &'p Child<'p>) -> Self {
         let table = &child.select.scope.table;
-        FromKeys { parent, child, target: Side { resource: table.resource, alias: table.alias }, dialect }
+        FromKeys { parent, child, target: Side { resource: table.resource, alias: table.alias } }
     }
 
     /// The keys as a table.
@@ -213,7 +211,7 @@ impl<'p> FromKeys<'p> {
     }
 
     /// All related rows of all keys: where they come from, and the joins.
-    pub(super) fn all_rows(self) -> Sources<'p> {
+    pub(super) fn all_rows(self, lookups: Vec<SqlJoin<'p>>) -> Sources<'p> {
         let (from, on) = match &self.child.relation.link {
             Link::Direct(pairs) => (self.keys(), self.key_equals_target(pairs)),
             Link::Through { pivot, own, other, repeats } => {
@@ -224,22 +222,22 @@ impl<'p> FromKeys<'p> {
                 (FromItem::Query(Box::new(select), TableAlias::Text("k")), passed_equals(self.target, other, "k.x"))
             }
         };
-        (from, self.to_target(on))
+        (from, self.to_target(on, lookups))
     }
 
     /// The related rows of one key, for a subquery inside a query of the keys.
-    pub(super) fn rows_of_one_key(self, columns: SelectList<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
+    pub(super) fn rows_of_one_key(self, columns: SelectList<'p>, filters: Conditions<'p>, lookups: Vec<SqlJoin<'p>>) -> SqlSelect<'p> {
         match &self.child.relation.link {
             Link::Direct(pairs) => {
                 let conditions = Conditions { join: self.key_equals_target(pairs), ..filters };
-                SqlSelect { joins: self.lookups().collect(), conditions, ..SqlSelect::new(columns, self.target.table()) }
+                SqlSelect { joins: lookups, conditions, ..SqlSelect::new(columns, self.target.table()) }
             }
             Link::Through { pivot, own, other, repeats } => {
                 let conditions = Conditions { join: self.key_equals_pivot(own, other), filters: Vec::new() };
                 let select = SqlSelect::new(passed_columns(self.target, self.child.pivot, other, ""), self.pivot(pivot));
                 let select = SqlSelect { distinct: is_distinct(*repeats), conditions, ..select };
                 let on = passed_equals(self.target, other, "x.x");
-                let joins = std::iter::once(inner_join(JoinKind::Inner, self.target.table(), on)).chain(self.lookups()).collect();
+                let joins = std::iter::once(inner_join(JoinKind::Inner, self.target.table(), on)).chain(lookups).collect();
                 let from = FromItem::Query(Box::new(select), TableAlias::Text("x"));
                 SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) }
             }
@@ -247,12 +245,8 @@ impl<'p> FromKeys<'p> {
     }
 
     /// The joins of the keys with the target and its lookups.
-    pub(super) fn to_target(self, on: JoinConditions<'p>) -> Vec<SqlJoin<'p>> {
-        std::iter::once(inner_join(JoinKind::KeysFirst, self.target.table(), on)).chain(self.lookups()).collect()
-    }
-
-    fn lookups(self) -> impl Iterator<Item = SqlJoin<'p>> {
-        lookup::joins(&self.child.select.scope.table, LookupUse::Order, self.dialect)
+    pub(super) fn to_target(self, on: JoinConditions<'p>, lookups: Vec<SqlJoin<'p>>) -> Vec<SqlJoin<'p>> {
+        std::iter::once(inner_join(JoinKind::KeysFirst, self.target.table(), on)).chain(lookups).collect()
     }
 
     fn pivot(self, table: &'p TableName) -> FromItem<'p> {

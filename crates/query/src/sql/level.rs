@@ -5,11 +5,11 @@ use std::rc::Rc;
 use crate::catalog::{Field, FieldId, Link, Mask, Resource};
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Alias, Column};
-use crate::plan::{Child, Select, Show};
+use crate::plan::{Child, Scope, Select, Show};
 
 use super::dialect::{self, ParentLimit};
+use super::exists::lookup;
 use super::join::FromKeys;
-use super::lookup;
 use super::tree::{
     ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, OrderBy, SelectList, SqlJoin,
     SqlSelect, TableAlias,
@@ -158,18 +158,18 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
     let select = &child.select;
     let parent = parent.scope.table.resource;
     let mut columns = Columns::of(select, dialect);
-    let keys = FromKeys::new(parent, child, dialect);
+    let rows = ChildRows { child, keys: FromKeys::new(parent, child), dialect };
     let filters = scope::filters(&select.scope, dialect);
     let (owner, tree) = match Fetch::choose(parent, child, dialect) {
         Fetch::KeyList { own, other } => {
             let column = select.scope.table.column(other);
             let owner = Owner::Key(columns.key(column));
-            (owner, by_key_list(columns.take(), child, filters, JoinCondition::InKeyList(column, own), dialect))
+            (owner, by_key_list(columns.take(), rows, filters, JoinCondition::InKeyList(column, own)))
         }
-        Fetch::KeyTable => (Owner::Number, by_key_table(columns.take(), child, filters, keys)),
-        Fetch::Lateral => (Owner::Number, by_lateral(columns.take(), child, filters, keys)),
-        Fetch::FirstKeys => (Owner::Number, by_first_keys(columns.take(), child, filters, keys)),
-        Fetch::RowNumber => (Owner::Number, by_row_number(columns.take(), child, filters, keys)),
+        Fetch::KeyTable => (Owner::Number, by_key_table(columns.take(), rows, filters)),
+        Fetch::Lateral => (Owner::Number, by_lateral(columns.take(), rows, filters)),
+        Fetch::FirstKeys => (Owner::Number, by_first_keys(columns.take(), rows, filters)),
+        Fetch::RowNumber => (Owner::Number, by_row_number(columns.take(), rows, filters)),
     };
     if owner == Owner::Number {
         columns.shift();
@@ -177,56 +177,67 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
     (owner, columns.level(select, &tree))
 }
 
-fn by_key_list<'p>(
-    list: Vec<Expression<'p>>,
+/// The related rows of a batch of parents.
+#[derive(Clone, Copy)]
+struct ChildRows<'p> {
     child: &'p Child<'p>,
-    filters: Conditions<'p>,
-    in_list: JoinCondition<'p>,
+    keys: FromKeys<'p>,
     dialect: Dialect,
-) -> SqlSelect<'p> {
-    let scope = &child.select.scope;
-    let joins = lookup::joins(&scope.table, LookupUse::Order, dialect).collect();
+}
+
+impl<'p> ChildRows<'p> {
+    fn scope(self) -> &'p Scope<'p> {
+        &self.child.select.scope
+    }
+
+    fn lookups(self) -> Vec<SqlJoin<'p>> {
+        lookup::joins(&self.scope().table, LookupUse::Order, self.dialect).collect()
+    }
+}
+
+fn by_key_list<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>, in_list: JoinCondition<'p>) -> SqlSelect<'p> {
+    let (scope, joins) = (rows.scope(), rows.lookups());
     let conditions = Conditions { join: JoinConditions::One(in_list), ..filters };
     SqlSelect { joins, conditions, order: scope::order(scope), ..SqlSelect::new(SelectList::unnamed(list), scope::table(&scope.table)) }
 }
 
-fn by_key_table<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, conditions: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+fn by_key_table<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, conditions: Conditions<'p>) -> SqlSelect<'p> {
     let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
-    let (from, joins) = keys.all_rows();
-    SqlSelect { joins, conditions, order: scope::order(&child.select.scope), ..SqlSelect::new(columns, from) }
+    let (from, joins) = rows.keys.all_rows(rows.lookups());
+    SqlSelect { joins, conditions, order: scope::order(rows.scope()), ..SqlSelect::new(columns, from) }
 }
 
-fn by_lateral<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+fn by_lateral<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
     let columns = SelectList { first: "", list, names: ColumnNames::Numbered("c") };
-    let first = FromItem::Query(Box::new(first_of_one_key(columns, child, filters, keys)), TableAlias::Text("s"));
+    let first = FromItem::Query(Box::new(first_of_one_key(columns, rows, filters)), TableAlias::Text("s"));
     let joins = vec![SqlJoin { kind: JoinKind::Lateral, from: first, on: Conditions::default() }];
-    SqlSelect { joins, ..SqlSelect::new(SelectList::text("k.n, s.*"), keys.keys()) }
+    SqlSelect { joins, ..SqlSelect::new(SelectList::text("k.n, s.*"), rows.keys.keys()) }
 }
 
 /// The subquery calls its table by the same name as the query around it; inside, the name is its own.
-fn by_first_keys<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
-    let table = &child.select.scope.table;
+fn by_first_keys<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
+    let table = &rows.scope().table;
     let key: Vec<Column<'_>> = table.resource.key.iter().map(|id| table.column(*id)).collect();
     let key_columns = key.iter().map(|column| Expression::Column(*column, ColumnUse::Stored)).collect();
-    let first = first_of_one_key(SelectList::unnamed(key_columns), child, filters, keys);
-    let joins = keys.to_target(JoinConditions::One(JoinCondition::UniqueKeyIn(key, Box::new(first))));
-    let order = OrderBy { first: "k.n", ..scope::order(&child.select.scope) };
+    let first = first_of_one_key(SelectList::unnamed(key_columns), rows, filters);
+    let joins = rows.keys.to_target(JoinConditions::One(JoinCondition::UniqueKeyIn(key, Box::new(first))), rows.lookups());
+    let order = OrderBy { first: "k.n", ..scope::order(rows.scope()) };
     let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
-    SqlSelect { joins, order, ..SqlSelect::new(columns, keys.keys()) }
+    SqlSelect { joins, order, ..SqlSelect::new(columns, rows.keys.keys()) }
 }
 
-fn first_of_one_key<'p>(columns: SelectList<'p>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
-    let scope = &child.select.scope;
-    SqlSelect { order: scope::order(scope), bounds: scope.bounds, ..keys.rows_of_one_key(columns, filters) }
+fn first_of_one_key<'p>(columns: SelectList<'p>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
+    let scope = rows.scope();
+    SqlSelect { order: scope::order(scope), bounds: scope.bounds, ..rows.keys.rows_of_one_key(columns, filters, rows.lookups()) }
 }
 
-fn by_row_number<'p>(mut list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
-    let scope = &child.select.scope;
+fn by_row_number<'p>(mut list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
+    let scope = rows.scope();
     let outer = (0..list.len()).map(|number| Expression::Numbered("s.c", number)).collect();
     let outer = SelectList { first: "s.n", ..SelectList::unnamed(outer) };
     list.push(Expression::RowNumber(scope));
     let columns = SelectList { first: "k.n AS n", list, names: ColumnNames::Numbered("c") };
-    let (from, joins) = keys.all_rows();
+    let (from, joins) = rows.keys.all_rows(rows.lookups());
     let numbered = SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) };
     let conditions = Conditions { join: JoinConditions::One(JoinCondition::NumberWithin(scope.bounds)), filters: Vec::new() };
     let order = OrderBy { first: "s.n, s.r", ..OrderBy::NONE };

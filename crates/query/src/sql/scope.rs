@@ -5,15 +5,17 @@ use crate::plan::predicate::Predicate;
 use crate::plan::{Scope, Table};
 
 use super::Dialect;
-use super::exists::Filters;
+use super::exists::{Filters, lookup};
 use super::join;
-use super::lookup;
 use super::tree::{Conditions, FromItem, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 
 pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, dialect: Dialect) -> SqlSelect<'p> {
     let mut filters = Filters::new(dialect, scope.joins.iter().map(|join| join.table.policy()).chain(predicates(scope)));
     // Filters share a budget in the order of the text: joins come first.
-    let paths = scope.joins.iter().map(|join| join::left_join(join, filters.conditions([join.table.policy()]), dialect));
+    let paths = scope.joins.iter().map(|join| {
+        let policy = filters.conditions([join.table.policy()]);
+        join::left_join(join, policy, lookup::joins(&join.table, LookupUse::Order, dialect).collect(), dialect)
+    });
     let joins = lookup::joins(&scope.table, LookupUse::Order, dialect).chain(paths).collect();
     let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(scope)) };
     SqlSelect { joins, conditions, ..SqlSelect::new(columns, table(&scope.table)) }

@@ -17,7 +17,6 @@ use rusqlite::{Connection, Result};
 use crate::decimal;
 
 use super::cell::{self, canonical};
-use super::derived;
 use super::ilike::ilike;
 use super::row_encoder::element;
 
@@ -26,7 +25,6 @@ pub(super) const PURE: FunctionFlags =
 
 pub(super) fn install(connection: &Connection) -> Result<()> {
     connection.create_collation("peristyle_decimal", decimal::compare)?;
-    derived::install(connection)?;
     fit(connection, "peristyle_bool", |value| Fit::kept_if(matches!(value, ValueRef::Integer(0 | 1))))?;
     fit(connection, "peristyle_int", |value| Fit::kept_if(matches!(value, ValueRef::Integer(number) if i32::try_from(number).is_ok())))?;
     fit(connection, "peristyle_bigint", |value| Fit::kept_if(matches!(value, ValueRef::Integer(_))))?;

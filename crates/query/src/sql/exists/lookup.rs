@@ -1,19 +1,19 @@
-//! The value of a derived field as SQL: a query of one row for each row of a table.
+//! The value of a derived field as SQL: a query of one row for each row of a table. It has filters, and filters have lookups.
 
 use crate::catalog::Link;
 use crate::manifest::RelatedFunction;
 use crate::plan::Table;
 use crate::plan::lookup::{Lookup, LookupUse};
 
-use super::Dialect;
-use super::exists::Filters;
-use super::join::{self, Side};
-use super::tree::{
+use super::super::Dialect;
+use super::super::join::{self, Side};
+use super::super::tree::{
     ColumnNames, Conditions, Expression, FromItem, JoinConditions, JoinKind, SelectList, SqlJoin, SqlLookup, SqlSelect, TableAlias,
 };
+use super::Filters;
 
 /// The lookups that a query joins with a table, for the uses from this one on.
-pub(super) fn joins<'p>(table: &'p Table<'p>, least: LookupUse, dialect: Dialect) -> impl Iterator<Item = SqlJoin<'p>> {
+pub(in super::super) fn joins<'p>(table: &'p Table<'p>, least: LookupUse, dialect: Dialect) -> impl Iterator<Item = SqlJoin<'p>> {
     let joined = table.lookups().iter().filter(move |lookup| lookup.used >= least);
     joined.map(move |lookup| SqlJoin {
         kind: JoinKind::Lookup,
@@ -22,13 +22,7 @@ pub(super) fn joins<'p>(table: &'p Table<'p>, least: LookupUse, dialect: Dialect
     })
 }
 
-/// A table with its lookups, as one side of a join whose condition may name them.
-pub(super) fn with_lookups<'p>(from: FromItem<'p>, table: &'p Table<'p>, dialect: Dialect) -> FromItem<'p> {
-    let joins: Vec<SqlJoin<'p>> = joins(table, LookupUse::Order, dialect).collect();
-    if joins.is_empty() { from } else { FromItem::Joined(Box::new((from, joins))) }
-}
-
-pub(super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlLookup<'p> {
+pub(in super::super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlLookup<'p> {
     let own = Side { resource: lookup.parent_resource, alias: lookup.parent };
     let target = Side { resource: lookup.table.resource, alias: lookup.table.alias };
     let predicates = [lookup.table.policy(), &lookup.filter];
