@@ -202,7 +202,7 @@ fn the_text_names_the_urls_the_accounts_and_how_to_stop() {
     demo.signal("TERM");
     assert_eq!(demo.wait().code(), Some(0));
     let errors = demo.errors();
-    assert!(errors.contains("Making the sample data: 72,") && !errors.contains('\r'), "{errors}");
+    assert!(errors.contains("Making the sample data: 77,") && !errors.contains('\r'), "{errors}");
     assert!(errors.contains("hub       | ") && errors.contains("satellite | "), "{errors}");
     let passwords: Vec<&str> =
         text.lines().filter(|line| line.contains("    sees ")).filter_map(|line| line.split_whitespace().nth(1)).collect();
