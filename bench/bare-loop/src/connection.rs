@@ -18,6 +18,11 @@ pub(crate) struct Connection {
     pub(crate) items: Statement,
     pub(crate) products: Statement,
     pub(crate) statuses: Statement,
+    pub(crate) counted_customers: Statement,
+    pub(crate) best_customers: Statement,
+    pub(crate) first_orders: Statement,
+    pub(crate) next_orders: Statement,
+    pub(crate) months: Statement,
 }
 
 pub(crate) type Pool = managed::Pool<Connector>;
@@ -83,6 +88,35 @@ impl managed::Manager for Connector {
                 .prepare(
                     "SELECT status, count(*), sum(total) FROM orders WHERE placed_at >= $1 AND placed_at < $2 \
                      GROUP BY status ORDER BY status",
+                )
+                .await?,
+            counted_customers: client
+                .prepare(&format!(
+                    "SELECT id, name, (SELECT count(*) FROM orders WHERE customer_id = c.id), \
+                     (SELECT count(*) FROM orders WHERE customer_id = c.id AND status = $1) \
+                     FROM customers AS c WHERE country = $2 ORDER BY created_at DESC{ties} LIMIT $3",
+                ))
+                .await?,
+            best_customers: client
+                .prepare(&format!(
+                    "SELECT id, name, revenue FROM customers AS c CROSS JOIN LATERAL \
+                     (SELECT sum(total) AS revenue FROM orders WHERE customer_id = c.id) AS o \
+                     WHERE country = $1 AND created_at >= $2 AND revenue > $3::int8 ORDER BY revenue DESC{ties} LIMIT $4",
+                ))
+                .await?,
+            first_orders: client
+                .prepare("SELECT 0::int8, id, customer_id, status, total, placed_at FROM orders ORDER BY placed_at, id LIMIT $1")
+                .await?,
+            next_orders: client
+                .prepare(
+                    "SELECT 0::int8, id, customer_id, status, total, placed_at FROM orders WHERE (placed_at, id) > ($1, $2) \
+                     ORDER BY placed_at, id LIMIT $3",
+                )
+                .await?,
+            months: client
+                .prepare(
+                    "SELECT date_trunc('month', placed_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC', count(*), sum(total) FROM orders \
+                     WHERE placed_at >= $1 AND placed_at < $2 GROUP BY 1 ORDER BY 1",
                 )
                 .await?,
             client,

@@ -97,6 +97,57 @@ pub(crate) fn status(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
     Ok(())
 }
 
+/// `id, name, count, count`
+pub(crate) fn counted_customer(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
+    out.extend_from_slice(b"{\"id\":");
+    integer(out, row.try_get(0)?);
+    out.extend_from_slice(b",\"name\":");
+    text(out, raw(row, 1)?);
+    out.extend_from_slice(b",\"orderCount\":");
+    integer(out, row.try_get(2)?);
+    out.extend_from_slice(b",\"paidCount\":");
+    integer(out, row.try_get(3)?);
+    Ok(())
+}
+
+/// `id, name, sum`
+pub(crate) fn best_customer(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
+    out.extend_from_slice(b"{\"id\":");
+    integer(out, row.try_get(0)?);
+    out.extend_from_slice(b",\"name\":");
+    text(out, raw(row, 1)?);
+    out.extend_from_slice(b",\"revenue\":");
+    decimal(out, raw(row, 2)?);
+    Ok(())
+}
+
+/// `month, count, sum`
+pub(crate) fn month(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
+    out.extend_from_slice(b"{\"placedMonth\":");
+    timestamp(out, number(raw(row, 0)?));
+    out.extend_from_slice(b",\"n\":");
+    integer(out, row.try_get(1)?);
+    out.extend_from_slice(b",\"total\":");
+    decimal(out, raw(row, 2)?);
+    Ok(())
+}
+
+/// Microseconds since 2000.
+pub(crate) fn instant(row: &Row, column: usize) -> Result<i64, Error> {
+    Ok(number(raw(row, column)?))
+}
+
+/// The statement that continues after an order.
+pub(crate) fn next_orders(out: &mut Vec<u8>, id: i64, micros: i64) {
+    out.extend_from_slice(b"{\"where\":{\"and\":[{\"or\":[{\"and\":[{\"placedAt\":{\"eq\":");
+    timestamp(out, micros);
+    out.extend_from_slice(b"}},{\"id\":{\"gt\":\"");
+    integer(out, id);
+    out.extend_from_slice(b"\"}}]},{\"placedAt\":{\"gt\":");
+    timestamp(out, micros);
+    out.extend_from_slice(b"}}]}]},\"order\":[{\"field\":\"placedAt\",\"dir\":\"asc\"}],\"limit\":20}");
+}
+
 /// Closes an array, and removes the comma after its last element.
 pub(crate) fn close(out: &mut Vec<u8>) {
     match out.last_mut() {

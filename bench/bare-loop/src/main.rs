@@ -1,4 +1,4 @@
-//! The bare loop: what a good engineer would write by hand for the four workloads of `bench/`. The driver, prepared
+//! The bare loop: what a good engineer would write by hand for the workloads of `bench/`. The driver, prepared
 //! statements and a pool behind axum; no language, no policy, no settings.
 //!
 //! ```text
@@ -56,6 +56,12 @@ async fn serve(address: &str, url: &str, ties: Ties) -> Result<(), Box<dyn Error
         .route("/w2", post(|state, body| answer(state, body, Workload::PageWithTotal)))
         .route("/w3", post(|state, body| answer(state, body, Workload::ThreeLevels)))
         .route("/w4", post(|state, body| answer(state, body, Workload::Aggregation)))
+        .route("/d1", post(|state, body| answer(state, body, Workload::DerivedCounts)))
+        .route("/d2", post(|state, body| answer(state, body, Workload::DerivedSum)))
+        .route("/d3", post(|state, body| answer(state, body, Workload::FirstKeysetPage)))
+        .route("/d3-50", post(|state, body| answer(state, body, Workload::KeysetPageBehindHalf)))
+        .route("/d3-99", post(|state, body| answer(state, body, Workload::KeysetPageBehindMost)))
+        .route("/d4", post(|state, body| answer(state, body, Workload::Months)))
         .with_state(connection::pool(url, ties)?);
     let listener = TcpListener::bind(address).await?.tap_io(|stream| {
         // Only faster: the answers do not depend on it.
@@ -65,12 +71,18 @@ async fn serve(address: &str, url: &str, ties: Ties) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-/// W1 to W4 of `bench/`.
+/// W1 to W4 and D1 to D4 of `bench/`.
 enum Workload {
     FilteredPage,
     PageWithTotal,
     ThreeLevels,
     Aggregation,
+    DerivedCounts,
+    DerivedSum,
+    FirstKeysetPage,
+    KeysetPageBehindHalf,
+    KeysetPageBehindMost,
+    Months,
 }
 
 /// Reads the body, as any server must, and ignores it: there is only one question here.
@@ -84,6 +96,12 @@ async fn answer(State(pool): State<Pool>, _body: Bytes, workload: Workload) -> R
         Workload::PageWithTotal => shop::page_with_total(&connection).await,
         Workload::ThreeLevels => shop::three_levels(&connection).await,
         Workload::Aggregation => shop::aggregation(&connection).await,
+        Workload::DerivedCounts => shop::derived_counts(&connection).await,
+        Workload::DerivedSum => shop::derived_sum(&connection).await,
+        Workload::FirstKeysetPage => shop::keyset_page(&connection, None).await,
+        Workload::KeysetPageBehindHalf => shop::keyset_page(&connection, Some((1687995200, 500_000))).await,
+        Workload::KeysetPageBehindMost => shop::keyset_page(&connection, Some((1734055200, 500_000))).await,
+        Workload::Months => shop::months(&connection).await,
     };
     match json {
         Ok(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),

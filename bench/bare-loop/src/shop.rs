@@ -1,4 +1,4 @@
-//! The four workloads.
+//! The workloads.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -176,5 +176,78 @@ pub(crate) async fn aggregation(connection: &Connection) -> Result<Vec<u8>, Erro
     })
     .await?;
     encode::close(&mut out);
+    Ok(out)
+}
+
+/// D1
+pub(crate) async fn derived_counts(connection: &Connection) -> Result<Vec<u8>, Error> {
+    listed(connection, &connection.counted_customers, &[&"paid", &"DE", &20_i64], encode::counted_customer).await
+}
+
+/// D2: customers since the first of June 2024.
+pub(crate) async fn derived_sum(connection: &Connection) -> Result<Vec<u8>, Error> {
+    let since = SystemTime::UNIX_EPOCH + Duration::from_secs(1_717_200_000);
+    listed(connection, &connection.best_customers, &[&"NL", &since, &50_000_i64, &20_i64], encode::best_customer).await
+}
+
+/// D4: the week around the first of April 2023.
+pub(crate) async fn months(connection: &Connection) -> Result<Vec<u8>, Error> {
+    let from = SystemTime::UNIX_EPOCH + Duration::from_secs(1_679_961_600);
+    let to = from + Duration::from_secs(7 * 86_400);
+    listed(connection, &connection.months, &[&from, &to], encode::month).await
+}
+
+/// The rows of a statement as an array.
+async fn listed(
+    connection: &Connection,
+    statement: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+    encode: fn(&mut Vec<u8>, &Row) -> Result<(), Error>,
+) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::with_capacity(2 * 1024);
+    out.push(b'[');
+    each(connection, statement, parameters, |row| {
+        encode(&mut out, row)?;
+        out.extend_from_slice(b"},");
+        Ok(())
+    })
+    .await?;
+    encode::close(&mut out);
+    Ok(out)
+}
+
+/// D3: the orders after an instant and a key, and the statement that continues.
+pub(crate) async fn keyset_page(connection: &Connection, after: Option<(u64, i64)>) -> Result<Vec<u8>, Error> {
+    const LIMIT: usize = 20;
+    let limit = LIMIT as i64 + 1;
+    let (mut rows, mut last, mut count) = (Vec::with_capacity(8 * 1024), None, 0);
+    let mut take = |row: &Row| {
+        count += 1;
+        if count <= LIMIT {
+            encode::order(&mut rows, row)?;
+            rows.extend_from_slice(b"},");
+            last = Some((row.try_get::<_, i64>(1)?, encode::instant(row, 5)?));
+        }
+        Ok(())
+    };
+    match after {
+        None => each(connection, &connection.first_orders, &[&limit], take).await?,
+        Some((seconds, id)) => {
+            let instant = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            each(connection, &connection.next_orders, &[&instant, &id, &limit], &mut take).await?;
+        }
+    }
+    encode::close(&mut rows);
+    let mut out = Vec::with_capacity(rows.len() + 512);
+    out.extend_from_slice(b"{\"count\":");
+    encode::integer(&mut out, count.min(LIMIT) as i64);
+    out.extend_from_slice(b",\"rows\":[");
+    out.extend_from_slice(&rows);
+    out.extend_from_slice(b",\"next\":");
+    match last.filter(|_| count > LIMIT) {
+        Some((id, micros)) => encode::next_orders(&mut out, id, micros),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.push(b'}');
     Ok(out)
 }

@@ -320,6 +320,16 @@ pub(super) struct Strategies {
     pub(super) begins_at_named_keys: bool,
     pub(super) pivot_join: PivotJoin,
     pub(super) parent_limit: ParentLimit,
+    pub(super) segment_order: SegmentOrder,
+}
+
+/// The order of a segment of a keyset page, in which some sort keys have one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SegmentOrder {
+    /// All sort keys. The planner drops those that equal a value, and keeps those that are NULL.
+    AllKeys,
+    /// Those that have several values.
+    OpenKeys,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -356,6 +366,8 @@ pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
             begins_at_named_keys: false,
             pivot_join: PivotJoin::AllPairs,
             parent_limit: ParentLimit::Lateral,
+            // It does not take `IS NULL` for a constant. Without that key it would not follow the index on all keys.
+            segment_order: SegmentOrder::AllKeys,
         },
         Dialect::Sqlite => &Strategies {
             max_to_many: 0,
@@ -366,6 +378,8 @@ pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
             // It would read all pairs for each row: 6,000 rows and 300,000 pairs had not ended after half a minute.
             pivot_join: PivotJoin::KeyIn,
             parent_limit: ParentLimit::FirstKeys,
+            // It would sort.
+            segment_order: SegmentOrder::OpenKeys,
         },
     }
 }

@@ -10,6 +10,7 @@ use crate::plan::{Bounds, Scope, Select, Show, Sort};
 use crate::statement::Direction;
 use crate::value::Value;
 
+use super::dialect::SegmentOrder;
 use super::level::Columns;
 use super::tree::{ColumnNames, ColumnUse, Condition, Expression, FromItem, OrderBy, Place, SelectList, Sorted, SqlSelect};
 use super::{Dialect, Level, Output, PageEnd, dialect, scope};
@@ -27,7 +28,7 @@ pub(super) fn root(select: &Select<'_>, page: &KeysetPage, dialect: Dialect) -> 
     let list = columns.take();
     // A page without rows has no end.
     let bounds = Bounds { limit: Some(if rows == 0 { 0 } else { rows + 1 }), offset: None };
-    let segments = page.position.as_ref().map_or_else(Vec::new, |values| segments(scope, values));
+    let segments = page.position.as_ref().map_or_else(Vec::new, |values| segments(scope, values, dialect));
     let tree = match segments.len() {
         0 | 1 => segment(scope, segments.into_iter().next(), SelectList::unnamed(list), bounds, dialect),
         _ => union(scope, segments, &list, bounds, dialect),
@@ -88,7 +89,7 @@ fn union<'p>(scope: &'p Scope<'p>, segments: Vec<Segment<'p>>, list: &[Expressio
 }
 
 /// The segments after a position, in the order of their rows.
-fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value]) -> Vec<Segment<'p>> {
+fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> Vec<Segment<'p>> {
     let order = &scope.order[..];
     let root = scope.table.alias;
     let filters = std::iter::once(scope.table.policy()).chain(scope.filters.iter().map(|(_, filter)| filter));
@@ -100,15 +101,18 @@ fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value]) -> Vec<Segment<'p>> {
     };
     // How many sort keys have segments of their own.
     let split = (0..=order.len()).rev().find(|split| count(*split) <= most).unwrap_or(0);
+    let all_keys = dialect::strategies(dialect).segment_order == SegmentOrder::AllKeys;
     let equal = |end: usize| order[..end].iter().zip(values).map(|(sort, value)| at(sort, value));
     let mut segments = Vec::new();
     if split < order.len() {
         let conditions = equal(split).chain([beyond(scope, &order[split..], &values[split..])]).collect();
-        segments.push(Segment { conditions, sorts: &order[split..], sorted: Sorted::Rows(root) });
+        let sorts = if all_keys { order } else { &order[split..] };
+        segments.push(Segment { conditions, sorts, sorted: Sorted::Rows(root) });
     }
     for (index, (sort, value)) in order.iter().zip(values).enumerate().take(split).rev() {
         for place in after(scope, sort, value) {
             let (from, sorted) = match place {
+                _ if all_keys => (0, Sorted::Rows(root)),
                 Place::Null => (index + 1, Sorted::Rows(root)),
                 _ => (index, Sorted::RowsFromValue(root)),
             };
