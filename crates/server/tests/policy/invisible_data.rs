@@ -1,6 +1,6 @@
 //! Two databases that differ only in data that the viewer may not see give byte-identical answers. (traps 1, 2)
 
-use oracle::Generator;
+use oracle::{Case, Generator, Operation};
 use serde_json::Value;
 
 use crate::support::{BACKENDS, Backend, Database, Response, Server};
@@ -53,6 +53,7 @@ async fn compare(sight: &Sight, backend: Backend, seed: u64) {
     settle(&plain).await;
     settle(&twisted).await;
     let servers: [Server; 2] = [serve(&plain, sight.viewer, &[]).await, serve(&twisted, sight.viewer, &[]).await];
+    compare_all_fields(sight, backend, &servers).await;
     let mut generator = Generator::new(seed);
     let (mut asked, mut shuffled, mut answered) = (0, 0, 0);
     while asked < STATEMENTS {
@@ -76,6 +77,26 @@ async fn compare(sight: &Sight, backend: Backend, seed: u64) {
     }
     assert!(answered * 3 > STATEMENTS || sight.viewer == "anonymous", "the generator has gone stale: {answered} answers");
     assert!(shuffled * 20 < STATEMENTS, "{shuffled} answers differ in their order");
+}
+
+/// Every field of every resource, also the derived fields that are shown on request only.
+async fn compare_all_fields(sight: &Sight, backend: Backend, servers: &[Server; 2]) {
+    let viewer = oracle::viewer(sight.viewer);
+    for resource in oracle::world().schema.resources().filter(|resource| viewer.can_read(resource)) {
+        let names: Vec<&str> = resource.fields.iter().filter(|field| viewer.knows(field)).map(|field| field.name.as_str()).collect();
+        let case = Case {
+            viewer: viewer.name,
+            resource: resource.name.clone(),
+            operation: Operation::List,
+            query: None,
+            constraint: None,
+            fault: None,
+        };
+        let path = format!("{}?fields={}", path(&case), names.join(","));
+        let answers = [servers[0].post(&path, "{}").await, servers[1].post(&path, "{}").await];
+        assert_eq!(answers[0].status(), 200, "{}", answers[0].text());
+        assert_eq!(unordered(&answers[0]), unordered(&answers[1]), "{backend:?} {} {path}", sight.viewer);
+    }
 }
 
 async fn on_both(sight: &Sight) {
