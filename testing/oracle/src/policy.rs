@@ -47,23 +47,22 @@ pub(crate) fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource
                 Value::Array(clauses.map(|clause| resolve_clause(world, viewer, resource, clause)).collect::<Option<_>>()?)
             }
             "not" => resolve_clause(world, viewer, resource, value)?,
-            name => match resource.relation(name) {
-                Some(relation) => {
+            name => {
+                if let Some(relation) = resource.relation(name) {
                     let target = world.schema.resource(&relation.target);
                     // A constraint on a resource with a closed constraint is closed too.
                     if let Scope::Nothing = scope(world, viewer, target) {
                         return None;
                     }
                     resolve_clause(world, viewer, target, value)?
-                }
-                None => {
+                } else {
                     let field = resource.field(name).expect("the constraint names a field");
                     if is_closed(world, viewer, resource, field) {
                         return None;
                     }
                     resolve_operators(viewer, field, value)?
                 }
-            },
+            }
         };
         resolved.insert(key.clone(), value);
     }

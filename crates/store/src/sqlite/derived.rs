@@ -15,21 +15,18 @@ use super::cell;
 use super::functions::PURE;
 
 pub(super) fn install(connection: &Connection) -> Result<()> {
-    connection.create_scalar_function("peristyle_json_path", -1, PURE, json_path)?;
+    connection.create_scalar_function("peristyle_json_path", -1, PURE, |context| Ok(json_path(context)))?;
     connection.create_scalar_function("peristyle_bucket", 3, PURE, bucket)?;
     connection.create_scalar_function("peristyle_date_bucket", 2, PURE, date_bucket)
 }
 
 /// `(json, type, name, …)`: the value at the path if it has the type, else NULL.
-fn json_path(context: &Context<'_>) -> Result<Option<Value>> {
-    let Some(text) = cell::text(context.get_raw(0)) else { return Ok(None) };
-    let Some(mut json) = json::data(text.as_bytes()) else { return Ok(None) };
+fn json_path(context: &Context<'_>) -> Option<Value> {
+    let mut json = json::data(cell::text(context.get_raw(0))?.as_bytes())?;
     for index in 2..context.len() {
-        let Some(name) = cell::text(context.get_raw(index)) else { return Ok(None) };
-        let Some(inner) = member(json, name) else { return Ok(None) };
-        json = inner;
+        json = member(json, cell::text(context.get_raw(index))?)?;
     }
-    Ok(cell::text(context.get_raw(1)).and_then(Scalar::from_name).and_then(|scalar| typed(&scalar, json)))
+    typed(&Scalar::from_name(cell::text(context.get_raw(1))?)?, json)
 }
 
 /// The member of an object, or the element of an array, from its end if negative.

@@ -1,5 +1,7 @@
 //! Derived fields: values that random data rarely has, and how the databases run the lookups.
 
+use std::fmt::Write;
+
 use query::catalog::Catalog;
 use query::parse;
 use query::policy::{self, Viewer};
@@ -18,6 +20,10 @@ fn manifest(items: &str, derived: &str) -> String {
          [resource.t.row.relations]\nitems = {{ many = \"t.item\", on = {{ id = \"rowId\" }} }}\n\
          [resource.t.item]\ntable = \"items\"\n[resource.t.item.fields]\nid = {{ type = \"int\", key = true }}\nrowId = \"int\"\n{items}\n"
     )
+}
+
+fn lines(all: impl Iterator<Item = String>) -> String {
+    all.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// Shows, sorts by and groups by each of the fields.
@@ -213,10 +219,8 @@ async fn repeated_pairs_of_a_pivot_count_once() {
 async fn extremes_of_native_types() {
     let items = "mood = { type = \"enum\", values = [\"sad\", \"ok\", \"happy\"] }\nasText = \"text\"\ncaseless = \"text\"\npadded = \"text\"\nat = \"timestamp\"\nsmall = \"int\"\nwide = \"int\"\nsingle = \"float\"\nshort = \"text\"\nrank = { type = \"enum\", values = [\"b\", \"a\"] }\nday = { bucket = \"day\", of = \"at\", zone = \"Europe/Berlin\" }";
     let names = ["mood", "asText", "caseless", "padded", "at", "small", "wide", "single", "short", "rank", "day"];
-    let derived: String = names
-        .iter()
-        .map(|name| format!("min_{name} = {{ min = \"items.{name}\" }}\nmax_{name} = {{ max = \"items.{name}\" }}\n"))
-        .collect();
+    let derived =
+        lines(names.iter().map(|name| format!("min_{name} = {{ min = \"items.{name}\" }}\nmax_{name} = {{ max = \"items.{name}\" }}")));
     let server = support::Postgres::with(
         "CREATE EXTENSION citext; CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TABLE facts (id int PRIMARY KEY); INSERT INTO facts VALUES (1), (2), (3);
          CREATE TABLE items (id int PRIMARY KEY, row_id int, mood mood, as_text mood, caseless citext, padded char(5), at timestamp, small smallint, wide bigint, single real, short varchar(9), rank text);
@@ -340,12 +344,15 @@ async fn periods_start_at_the_same_instant_on_both_databases() {
     let mut names = Vec::new();
     for (number, zone) in zones.iter().enumerate() {
         for unit in UNITS {
-            fields.push_str(&format!("{unit}{number} = {{ bucket = \"{unit}\", of = \"at\", zone = \"{zone}\" }}\n"));
+            _ = writeln!(fields, "{unit}{number} = {{ bucket = \"{unit}\", of = \"at\", zone = \"{zone}\" }}");
             names.push(format!("{unit}{number}"));
         }
     }
     for unit in UNITS {
-        fields.push_str(&format!("{unit} = {{ bucket = \"{unit}\", of = \"at\" }}\nplain_{unit} = {{ bucket = \"{unit}\", of = \"plain\", zone = \"America/Havana\" }}\n"));
+        _ = writeln!(
+            fields,
+            "{unit} = {{ bucket = \"{unit}\", of = \"at\" }}\nplain_{unit} = {{ bucket = \"{unit}\", of = \"plain\", zone = \"America/Havana\" }}"
+        );
         names.extend([unit.to_owned(), format!("plain_{unit}")]);
     }
     let manifest = support::facts(&[("at", "timestamp"), ("plain", "timestamp")]) + &fields;
@@ -382,7 +389,7 @@ async fn periods_start_at_the_same_instant_on_both_databases() {
             .map(str::to_owned),
     );
     let (postgres, sqlite) = instants(&texts);
-    let sqlite = sqlite.replace("Z', '", "Z', '").replace("')", "Z')");
+    let sqlite = sqlite.replace("')", "Z')");
     let answers = both(&manifest, &postgres, &sqlite, &[json!({ "order": [{ "field": "id" }] })]).await;
     let (_, first, second) = &answers[0];
     let (first, second) = (first.as_ref().expect("rows"), second.as_ref().expect("rows"));
@@ -403,13 +410,12 @@ async fn periods_start_at_the_same_instant_on_both_databases() {
 /// contract P5.4: the ends of the calendar and infinite timestamps fail no statement.
 #[tokio::test(flavor = "multi_thread")]
 async fn periods_at_the_ends_of_the_calendar() {
-    let fields: String = UNITS
+    let fields = lines(UNITS
         .iter()
         .map(|unit| {
             let date = if *unit == "hour" { String::new() } else { format!("d_{unit} = {{ bucket = \"{unit}\", of = \"date\" }}\n") };
             format!("{unit} = {{ bucket = \"{unit}\", of = \"at\" }}\nw_{unit} = {{ bucket = \"{unit}\", of = \"at\", zone = \"America/Havana\" }}\ne_{unit} = {{ bucket = \"{unit}\", of = \"at\", zone = \"Asia/Tokyo\" }}\n{date}")
-        })
-        .collect();
+        }));
     let manifest = support::facts(&[("at", "timestamp"), ("date", "date")]) + &fields;
     let rows = "(1, '0002-01-08T00:00:00.000000Z', '0001-01-01'), (2, '9999-12-31T23:59:59.999999Z', '9999-12-31'), (3, '0002-12-31T10:00:00.000000Z', '0004-02-29'), (4, NULL, NULL), (5, '9999-01-01T00:00:00.000000Z', '9999-01-01')";
     let names: Vec<String> = UNITS.iter().flat_map(|unit| [(*unit).to_owned(), format!("w_{unit}"), format!("e_{unit}")]).collect();
@@ -481,8 +487,8 @@ const HIDDEN_JSON: &str = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_inside_json_have_their_type_or_are_null() {
     let kinds = ["bool", "int", "bigint", "float", "decimal", "text", "uuid"];
-    let mut fields: String =
-        kinds.iter().map(|kind| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}\n")).collect();
+    let typed = |kind: &&str| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}");
+    let mut fields = lines(kinds.iter().map(typed));
     fields.push_str("as_enum = { json = \"v\", path = [\"a\"], type = \"enum\", values = [\"x\", \"it's\"] }\n");
     let paths = [
         ("p0", r#"["0"]"#),
@@ -503,7 +509,7 @@ async fn values_inside_json_have_their_type_or_are_null() {
         ("p15", r#"["NULL"]"#),
     ];
     for (name, path) in paths {
-        fields.push_str(&format!("{name} = {{ json = \"v\", path = {path}, type = \"text\" }}\n"));
+        _ = writeln!(fields, "{name} = {{ json = \"v\", path = {path}, type = \"text\" }}");
     }
     let manifest = HIDDEN_JSON.to_owned() + &fields;
     let values = [
@@ -630,10 +636,8 @@ async fn json_that_jsonb_refuses_has_no_values_inside() {
     let server =
         support::Postgres::with(&format!("CREATE TABLE facts (id int PRIMARY KEY, v json); INSERT INTO facts VALUES {rows}")).await;
     let file = support::Sqlite::with(&format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT); INSERT INTO facts VALUES {rows}"));
-    let fields: String = ["int", "float", "decimal", "text", "bool"]
-        .iter()
-        .map(|kind| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}\n"))
-        .collect();
+    let typed = |kind: &&str| format!("as_{kind} = {{ json = \"v\", path = [\"a\"], type = \"{kind}\" }}");
+    let fields = lines(["int", "float", "decimal", "text", "bool"].iter().map(typed));
     for database in [support::open(&server.url), support::open(&file.url)] {
         let catalog = support::catalog(&(HIDDEN_JSON.to_owned() + &fields), &database).await;
         for kind in ["int", "float", "decimal", "text", "bool"] {
@@ -847,8 +851,7 @@ async fn expression_indexes_are_used() {
 /// SQLite joins at most 64 tables: more lookups than that in one query are a fault, and as many as it takes may be shown.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_derived_fields() {
-    let derived: String =
-        (0..80).map(|number| format!("n{number} = {{ count = \"items\", where = {{ w = {{ gte = {number} }} }} }}\n")).collect();
+    let derived = lines((0..80).map(|number| format!("n{number} = {{ count = \"items\", where = {{ w = {{ gte = {number} }} }} }}")));
     let manifest = manifest("w = \"int\"", &derived) + "[resource.t.item.relations]\nrow = { one = \"t.row\", on = { rowId = \"id\" } }\n";
     let script = "CREATE TABLE facts (id INTEGER PRIMARY KEY); CREATE TABLE items (id INTEGER PRIMARY KEY, row_id INTEGER, w INTEGER); CREATE INDEX items_row ON items (row_id);
                   INSERT INTO facts VALUES (1), (2); INSERT INTO items VALUES (1, 1, 5), (2, 1, 7), (3, 2, 100)";

@@ -43,7 +43,9 @@ pub(super) fn resolve(resolver: &mut Resolver, catalog: &mut Catalog, declaratio
             return;
         }
         if open.len() == before {
-            open.iter().for_each(|place| place.fault(resolver, "its value leads back to itself through other derived fields"));
+            for place in open {
+                place.fault(resolver, "its value leads back to itself through other derived fields");
+            }
             return;
         }
     }

@@ -15,9 +15,9 @@ pub(in super::super) fn json_path(writer: &mut Writer, column: Column<'_>, path:
         writer.raw("(");
         let source = |writer: &mut Writer| writer.stored_column(column.alias, &path.source.column);
         if path.source.native == Native::JsonText {
-            comparable_json(writer, &source)
+            comparable_json(writer, &source);
         } else {
-            source(writer)
+            source(writer);
         }
         writer.raw(operator);
         writer.raw("ARRAY[");
