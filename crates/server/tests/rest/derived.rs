@@ -118,7 +118,7 @@ async fn a_derived_field_is_unknown_without_the_permission_of_its_rows() {
             ("list", json!({ "aggregation": { "fields": [{ "fn": "max", "field": "planCount" }] } })),
         ] {
             let refused = server.post(&format!("/api/shop/customers/{path}"), json!({ "query": query }).to_string()).await;
-            assert_eq!(refused.status, 400, "{backend:?} {query}");
+            assert_eq!(refused.status(), 400, "{backend:?} {query}");
             let text = refused.text();
             assert!(text.contains("QS302") && !text.contains("did you mean `planCount`"), "{backend:?} {text}");
         }
