@@ -50,6 +50,11 @@ fn all_operators_codes_operations_and_viewers_occur() {
     for operator in ["eq", "ne", "gt", "gte", "lt", "lte", "in", "notIn", "between", "isNull", "iLike", "contains", "overlap"] {
         assert!(text.matches(&format!("\"{operator}\":")).count() > 50, "{operator} is rare");
     }
+    let fields = oracle::world().schema.resources().flat_map(|resource| &resource.fields);
+    for field in fields.filter(|field| field.derived.is_some() && !field.hidden) {
+        let named = [format!("\"{}\"", field.name), format!(".{}\"", field.name)];
+        assert!(named.iter().map(|name| text.matches(name.as_str()).count()).sum::<usize>() > 5, "{} is rare", field.name);
+    }
     let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
     for fault in cases.iter().filter_map(|case| case.fault.as_ref()) {
         *codes.entry(fault.code).or_default() += 1;
