@@ -99,8 +99,8 @@ async fn answer(State(pool): State<Pool>, _body: Bytes, workload: Workload) -> R
         Workload::DerivedCounts => shop::derived_counts(&connection).await,
         Workload::DerivedSum => shop::derived_sum(&connection).await,
         Workload::FirstKeysetPage => shop::keyset_page(&connection, None).await,
-        Workload::KeysetPageBehindHalf => shop::keyset_page(&connection, Some((1687995200, 500_000))).await,
-        Workload::KeysetPageBehindMost => shop::keyset_page(&connection, Some((1734055200, 500_000))).await,
+        Workload::KeysetPageBehindHalf => shop::keyset_page(&connection, Some((1_687_995_200, 500_000))).await,
+        Workload::KeysetPageBehindMost => shop::keyset_page(&connection, Some((1_734_055_200, 500_000))).await,
         Workload::Months => shop::months(&connection).await,
     };
     match json {

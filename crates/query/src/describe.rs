@@ -5,6 +5,8 @@ pub mod json_schema;
 mod names;
 pub mod typescript;
 
+use std::fmt::Write;
+
 use crate::catalog::{Bucket, Catalog, Derived, Field, FieldId, JsonPath, Mask, RelatedValue, Relation, Resource};
 use crate::manifest::RelatedFunction;
 use crate::types::{Scalar, Type};
@@ -70,7 +72,7 @@ pub fn origin(resource: &Resource, field: &Field) -> Option<String> {
     if !field.requires.is_empty() {
         let permissions: Vec<String> = field.requires.iter().map(|permission| format!("`{permission}`")).collect();
         let noun = if permissions.len() == 1 { "permission" } else { "permissions" };
-        text.push_str(&format!("; requires the {noun} {}", permissions.join(", ")));
+        _ = write!(text, "; requires the {noun} {}", permissions.join(", "));
     }
     if !field.eager {
         text.push_str("; shown only if it is named");

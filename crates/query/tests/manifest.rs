@@ -165,14 +165,14 @@ fn a_fault_of_a_derived_field_names_its_line_and_what_is_accepted() {
         ("x = { bucket = \"hour\", of = \"on\" }", "a date, which has no hours"),
         ("x = { bucket = \"day\", of = \"on\", zone = \"Europe/Berlin\" }", "leave out `zone`"),
         ("x = { bucket = \"day\", of = \"name\" }", "needs a date or a timestamp"),
-        ("at = \"timestamp\"\nx = { bucket = \"day\", of = \"at\", zone = \"Mars/Base\" }", "found \"Mars/Base\""),
+        ("at = \"timestamp\"\nx = { bucket = \"day\", of = \"at\", zone = \"Mars Base\" }", "found \"Mars Base\""),
         (
             "secret = { type = \"json\", mask = \"redact\" }\nx = { json = \"secret\", path = [\"a\"], type = \"text\" }",
             "nobody could see the value",
         ),
     ] {
         let faults = field_faults(field);
-        let line = format!("{}: ", 15 + field.matches('\n').count());
+        let line = format!("{}: ", 16 + field.matches('\n').count());
         assert!(faults.len() == 1 && faults[0].starts_with(&line) && faults[0].contains(words), "{field}: {faults:?}");
     }
     let one = faults(&manifest("", "").replace("secondId = \"int\"\n", "secondId = \"int\"\nx = { count = \"second\" }\n"));

@@ -65,6 +65,9 @@ struct Reader {
     faults: Vec<ManifestFault>,
 }
 
+/// A fault that was reported already.
+struct Reported;
+
 type KeyValue<'v> = (&'v str, &'v Spanned<DeValue<'v>>, usize);
 
 impl Reader {
@@ -188,7 +191,7 @@ impl Reader {
         }
         let mut typed = false;
         let entries = self.entries(value, "a field", &FIELD_KEYS);
-        field.derived = self.derived(name, offset, &entries)?;
+        field.derived = self.derived(name, offset, &entries).ok()?;
         for (key, value, _) in entries {
             match key {
                 "type" => {
@@ -214,21 +217,21 @@ impl Reader {
         Some(field)
     }
 
-    /// How the value of a field is computed; inside `None` if it has a column.
-    fn derived(&mut self, name: &str, offset: usize, entries: &[KeyValue<'_>]) -> Option<Option<DerivedDeclaration>> {
+    /// How the value of a field is computed; `None` if it has a column.
+    fn derived(&mut self, name: &str, offset: usize, entries: &[KeyValue<'_>]) -> Result<Option<DerivedDeclaration>, Reported> {
         let find = |key: &str| entries.iter().find(|(found, ..)| *found == key);
         let kinds: Vec<&str> = DERIVED_KEYS.into_iter().filter(|key| find(key).is_some()).collect();
         let Some(kind) = kinds.first().copied() else {
-            let Some((key, _, at)) = ["where", "path", "of", "zone", "eager"].into_iter().find_map(find) else { return Some(None) };
+            let Some((key, _, at)) = ["where", "path", "of", "zone", "eager"].into_iter().find_map(find) else { return Ok(None) };
             self.fault(
                 *at,
                 format!("field `{name}`: `{key}` is accepted for a derived field only, which has one of {}", quoted_list(&DERIVED_KEYS)),
             );
-            return None;
+            return Err(Reported);
         };
         if kinds.len() > 1 {
             self.fault(offset, format!("field `{name}` has {}; a derived field has one of them", quoted_list(&kinds)));
-            return None;
+            return Err(Reported);
         }
         let accepted: &[&str] = match kind {
             "json" => &["json", "path", "type", "values", "hidden", "mask", "unmask", "eager"],
@@ -238,37 +241,37 @@ impl Reader {
         if let Some((key, _, at)) = entries.iter().find(|(key, ..)| !accepted.contains(key)) {
             let why = if COLUMN_KEYS.contains(key) { ", since it has no column" } else { "" };
             self.fault(*at, format!("field `{name}` with `{kind}` does not take `{key}`{why}; it takes {}", quoted_list(accepted)));
-            return None;
+            return Err(Reported);
         }
-        let (_, value, _) = find(kind)?;
-        let of = self.text(value, kind)?;
-        Some(Some(match kind {
+        let Some((_, value, _)) = find(kind) else { return Ok(None) };
+        let of = self.text(value, kind).ok_or(Reported)?;
+        Ok(Some(match kind {
             "json" => {
                 let Some((_, value, at)) = find("path") else {
                     self.fault(offset, format!("field `{name}` needs `path`, such as `path = [\"plan\", \"tier\"]`"));
-                    return None;
+                    return Err(Reported);
                 };
-                let path = self.texts(value, "path")?;
+                let path = self.texts(value, "path").ok_or(Reported)?;
                 if path.is_empty() || path.iter().any(|part| part.contains('\0')) {
                     self.fault(*at, format!("field `{name}`: `path` must have at least one name, and none with U+0000"));
-                    return None;
+                    return Err(Reported);
                 }
                 DerivedDeclaration::JsonPath { of, path }
             }
             "bucket" => {
                 let Some((_, value, _)) = find("of") else {
                     self.fault(offset, format!("field `{name}` needs `of`, a date or a timestamp: `of = \"placedAt\"`"));
-                    return None;
+                    return Err(Reported);
                 };
                 let zone = match find("zone") {
-                    Some((key, value, _)) => Some(self.text(value, key)?),
+                    Some((key, value, _)) => Some(self.text(value, key).ok_or(Reported)?),
                     None => None,
                 };
-                DerivedDeclaration::Bucket { unit: of, of: self.text(value, "of")?, zone }
+                DerivedDeclaration::Bucket { unit: of, of: self.text(value, "of").ok_or(Reported)?, zone }
             }
             word => {
                 let filter = find("where").map(|(_, value, _)| json(value.get_ref()));
-                DerivedDeclaration::Related { function: RelatedFunction::from_word(word)?, of, filter }
+                DerivedDeclaration::Related { function: RelatedFunction::from_word(word).ok_or(Reported)?, of, filter }
             }
         }))
     }

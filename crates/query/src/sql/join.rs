@@ -160,10 +160,10 @@ pub(super) fn direct_columns<'p>(own: Side<'p>, target: Side<'p>, pairs: &'p [(F
 
 /// The pairs of a pivot for one row of `own`, each once: the columns of the target as `x0`, …
 pub(super) fn pairs_of_row<'p>(
-    own: Side<'p>,
-    target: Side<'p>,
+    [own, target]: [Side<'p>; 2],
     pivot: Alias,
-    (table, pairs, other): (&'p TableName, &'p [(FieldId, Identifier)], &'p [(Identifier, FieldId)]),
+    table: &'p TableName,
+    (pairs, other): OwnAndOther<'p>,
     repeats: Repeats,
 ) -> SqlSelect<'p> {
     let fits = other.iter().map(|(column, id)| JoinCondition::Fits(target.pivot_column(pivot, column, *id)));

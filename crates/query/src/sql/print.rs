@@ -1,16 +1,16 @@
 //! Writes a tree as text in one dialect and binds its values. Decides nothing.
 
-use crate::manifest::RelatedFunction;
+mod expression;
+
+use crate::plan::Bounds;
 use crate::plan::predicate::{Column, Comparison, Predicate};
-use crate::plan::{Bounds, Measured};
-use crate::statement::Function;
 
 use super::dialect;
 use super::tree::{
-    ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy,
-    PivotColumn, PivotUse, Place, SelectList, Sorted, SqlJoin, SqlLookup, SqlSelect, TableAlias,
+    ColumnNames, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy, PivotColumn, Place,
+    SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
 };
-use super::{Dialect, PredicateId, Sql, Writer, scope};
+use super::{Dialect, PredicateId, Sql, Writer};
 
 pub(super) fn sql(select: &SqlSelect<'_>, dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
@@ -69,63 +69,6 @@ impl Writer {
         });
     }
 
-    fn expression(&mut self, expression: &Expression<'_>) {
-        match expression {
-            Expression::Text(text) => self.raw(text),
-            Expression::Numbered(text, number) => self.numbered(text, *number),
-            Expression::Column(column, ColumnUse::Stored) => self.column(*column),
-            Expression::Column(column, ColumnUse::Shown) => dialect::shown(self, *column),
-            Expression::Column(column, ColumnUse::Key) => dialect::key(self, *column),
-            Expression::Column(column, ColumnUse::Grouped) => dialect::grouped_shown(self, *column),
-            Expression::Column(column, ColumnUse::SortKey) => dialect::sort_key(self, *column),
-            Expression::Column(column, ColumnUse::Position) => dialect::position(self, *column),
-            Expression::Column(column, ColumnUse::JoinedTo(field)) => dialect::join_column(self, *column, field),
-            Expression::Column(column, ColumnUse::JoinedToPivot) => dialect::join_column_to_pivot(self, *column),
-            Expression::Pivot(pivot, PivotUse::Compared) => dialect::pivot_column(self, *pivot),
-            Expression::Pivot(pivot, PivotUse::Passed) => {
-                dialect::pivot_column(self, *pivot);
-                dialect::pivot_collation(self, pivot.field);
-            }
-            Expression::Pivot(pivot, PivotUse::PassedIfFit) => {
-                dialect::fitting_pivot_column(self, *pivot);
-                dialect::pivot_collation(self, pivot.field);
-            }
-            Expression::Measure(measured) => self.measure(measured),
-            Expression::Related(lookup) => match (lookup.function.aggregate(), lookup.measured) {
-                (Some(function), Some(column)) => dialect::related(self, function, column),
-                _ => self.raw("count(*)"),
-            },
-            Expression::Lookup(lookup) => {
-                self.lookup(lookup);
-                dialect::shown_lookup(self, lookup);
-            }
-            Expression::RowNumber(scope) => {
-                self.raw("row_number() OVER (PARTITION BY k.n");
-                self.order_by(scope::order(scope));
-                self.raw(") AS r");
-            }
-        }
-    }
-
-    fn measure(&mut self, measured: &Measured<'_>) {
-        let Measured::Column(function, column) = measured else { return self.raw("count(*)") };
-        match function {
-            Function::Count => {
-                self.raw("count(");
-                dialect::counted(self, *column);
-                self.raw(")");
-            }
-            Function::Sum => dialect::sum(self, *column),
-            Function::Avg => {
-                dialect::sum(self, *column);
-                self.raw(", count(");
-                dialect::measured(self, *column);
-                self.raw(")");
-            }
-            Function::Min | Function::Max => dialect::extreme(self, *function, *column),
-        }
-    }
-
     fn table_alias(&mut self, alias: TableAlias) {
         match alias {
             TableAlias::None => {}
@@ -177,14 +120,6 @@ impl Writer {
                 self.table_alias(TableAlias::Plan(lookup.alias));
             }
         }
-    }
-
-    /// The value of a derived field, as an expression.
-    fn lookup(&mut self, lookup: &SqlLookup<'_>) {
-        if lookup.function == RelatedFunction::Exists {
-            self.raw("EXISTS ");
-        }
-        self.subquery(&lookup.select);
     }
 
     fn subquery(&mut self, select: &SqlSelect<'_>) {

@@ -1,5 +1,6 @@
 //! Checks that the values of derived fields are found by an index.
 
+use jiff::tz::TimeZone;
 use query::catalog::{Derived, Field, FieldId, Link, RelatedValue, Resource};
 use query::sql::{Dialect, index_expression};
 
@@ -14,7 +15,13 @@ impl<'c> Checker<'c> {
                     let parts: Vec<&str> = path.path.iter().map(|part| &**part).collect();
                     self.expression(resource, field, path.of, &parts);
                 }
-                Some(Derived::Bucket(bucket)) => self.expression(resource, field, bucket.of, &[bucket.unit.as_str()]),
+                Some(Derived::Bucket(bucket)) => {
+                    if let Some(zone) = bucket.zone.as_deref().filter(|zone| TimeZone::get(zone).is_err()) {
+                        let message = format!("`zone` must be a name of the time zone database, such as \"Europe/Berlin\"; found {zone:?}");
+                        self.error(field.line, format!("field `{}` of `{}`: {message}", field.name, resource.full_name));
+                    }
+                    self.expression(resource, field, bucket.of, &[bucket.unit.as_str()]);
+                }
                 Some(Derived::Unresolved) | None => {}
             }
         }

@@ -44,7 +44,7 @@ fn column(answer: &Result<Value, String>, field: &str) -> Vec<Value> {
     answer.as_ref().expect("rows").as_array().expect("rows").iter().map(|row| row[field].clone()).collect()
 }
 
-/// contract Q8.8, trap 9: sums and averages are exact beyond the types that they measure, and NULL over no values.
+/// contract P5.2, trap 9: sums and averages are exact beyond the types that they measure, and NULL over no values.
 #[tokio::test(flavor = "multi_thread")]
 async fn exact_numbers_stay_exact() {
     let derived = "n = { count = \"items\" }\nany = { exists = \"items\" }\nsumI = { sum = \"items.i\" }\navgI = { avg = \"items.i\" }\n\

@@ -5,11 +5,10 @@ mod double;
 
 use crate::catalog::{Field, Stored};
 use crate::plan::predicate::{Column, Comparison, Membership};
-use crate::statement::Function;
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
-pub(super) use self::derived::{bucket, json_path};
+pub(super) use self::derived::{bucket, json_path, related};
 pub(super) use self::{fitted as grouped, fitted as grouped_shown, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
 use super::super::{Arity, Kind, Source, Writer};
@@ -417,39 +416,6 @@ pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
         fitted(writer, column);
     }
     writer.raw(")");
-}
-
-pub(super) fn related(writer: &mut Writer, function: Function, column: Column<'_>) {
-    let count = |writer: &mut Writer| {
-        writer.raw(", count(");
-        counted(writer, column);
-        writer.raw("))");
-    };
-    match (function, column.field.kind.scalar()) {
-        (Function::Count, _) => writer.raw("count(*)"),
-        (Function::Min | Function::Max, _) => super::extreme(writer, function, column),
-        (Function::Sum, Scalar::Float) => {
-            writer.raw("peristyle_float_quotient(");
-            sum(writer, column);
-            writer.raw(", 1)");
-        }
-        (Function::Sum, Scalar::Int) => {
-            writer.raw("CAST(");
-            sum(writer, column);
-            writer.raw(" AS INTEGER)");
-        }
-        (Function::Sum, _) => sum(writer, column),
-        (Function::Avg, Scalar::Float) => {
-            writer.raw("peristyle_float_quotient(");
-            sum(writer, column);
-            count(writer);
-        }
-        (Function::Avg, _) => {
-            writer.raw("peristyle_quotient(");
-            sum(writer, column);
-            count(writer);
-        }
-    }
 }
 
 pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {

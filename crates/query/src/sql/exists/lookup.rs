@@ -37,7 +37,7 @@ pub(in super::super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> S
             SqlSelect { conditions, ..SqlSelect::new(columns, target.table()) }
         }
         Link::Through { pivot, own: pairs, other, repeats } => {
-            let pairs = join::pairs_of_row(own, target, lookup.pivot, (pivot, pairs, other), *repeats);
+            let pairs = join::pairs_of_row([own, target], lookup.pivot, pivot, (pairs, other), *repeats);
             let on = Conditions { join: join::passed_equals(target, other, "x.x"), filters: Vec::new() };
             let joins = vec![SqlJoin { kind: JoinKind::Inner, from: target.table(), on }];
             let conditions = Conditions { join: JoinConditions::None, filters };

@@ -1,11 +1,12 @@
-//! Values inside a json column, and the starts of periods, by our own functions.
+//! Values of related rows, values inside a json column, and the starts of periods, by our own functions.
 
 use crate::catalog::{Bucket, Field, JsonPath};
 use crate::plan::predicate::Column;
+use crate::statement::Function;
 use crate::types::{Scalar, Type};
 
 use super::super::super::Writer;
-use super::function_of;
+use super::{counted, function_of, sum};
 
 /// The value at a path, or NULL where it has another type.
 pub(in super::super) fn json_path(writer: &mut Writer, column: Column<'_>, path: &JsonPath) {
@@ -39,4 +40,38 @@ pub(in super::super) fn bucket(writer: &mut Writer, column: Column<'_>, bucket: 
         return writer.raw(")");
     }
     writer.raw(if is_date { "')" } else { "', 'UTC')" });
+}
+
+/// What an aggregate function makes of a column, as a value of its type.
+pub(in super::super) fn related(writer: &mut Writer, function: Function, column: Column<'_>) {
+    let count = |writer: &mut Writer| {
+        writer.raw(", count(");
+        counted(writer, column);
+        writer.raw("))");
+    };
+    match (function, column.field.kind.scalar()) {
+        (Function::Count, _) => writer.raw("count(*)"),
+        (Function::Min | Function::Max, _) => super::super::extreme(writer, function, column),
+        (Function::Sum, Scalar::Float) => {
+            writer.raw("peristyle_float_quotient(");
+            sum(writer, column);
+            writer.raw(", 1)");
+        }
+        (Function::Sum, Scalar::Int) => {
+            writer.raw("CAST(");
+            sum(writer, column);
+            writer.raw(" AS INTEGER)");
+        }
+        (Function::Sum, _) => sum(writer, column),
+        (Function::Avg, Scalar::Float) => {
+            writer.raw("peristyle_float_quotient(");
+            sum(writer, column);
+            count(writer);
+        }
+        (Function::Avg, _) => {
+            writer.raw("peristyle_quotient(");
+            sum(writer, column);
+            count(writer);
+        }
+    }
 }
