@@ -154,7 +154,7 @@ fn a_fault_of_a_derived_field_names_its_line_and_what_is_accepted() {
         ("x = { count = \"firsts\", type = \"int\" }", "does not take `type`"),
         ("x = { count = \"firsts\", key = true }", "does not take `key`, since it has no column"),
         ("x = { type = \"int\", where = { } }", "`where` is accepted for a derived field only"),
-        ("x = { count = \"firsts\", where = { nothing = { eq = 1 } } }", "has no field or relation `nothing`"),
+        ("x = { count = \"firsts\", where = { nothing = { eq = 1 } } }", "has no field `nothing`"),
         ("x = { count = \"firsts\", where = { id = { eq = \"x\" } } }", "`id` of type int"),
         ("x = { json = \"name\", path = [\"a\"], type = \"text\" }", "needs a field of type json; `name` has type text"),
         ("x = { json = \"data\", type = \"text\" }", "needs `path`"),
