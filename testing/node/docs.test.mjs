@@ -653,8 +653,14 @@ describe('examples and history', () => {
       assert.equal(await statement(page), '{"limit": 3}');
       await page.goBack();
       await waitForText(page, 'h1', 'order');
-      await page.click('#history summary');
-      await page.click('#history .buttons button');
+      // The page may draw the list again while it goes back.
+      const forget = () => {
+        const button = document.querySelector('#history .buttons button');
+        if (button) button.click();
+        else document.querySelector('#history summary')?.click();
+        return Boolean(button);
+      };
+      await page.waitForFunction(forget, { polling: 500 });
       await page.click('#history summary');
       await waitForText(page, '#history', 'Statements that you run');
     }));
