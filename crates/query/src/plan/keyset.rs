@@ -77,7 +77,7 @@ fn cursor_key(catalog: &Catalog, viewer: &Viewer, resource: &Resource, entry: &O
     let usable = |resource: &Resource, name: &str| {
         let (_, field) = resource.field(name)?;
         let key = own_key(resource, field, entry.direction);
-        (!field.hidden && viewer.sees_unmasked(field) && field.kind.is_sortable()).then_some(key)
+        (viewer.knows(field) && viewer.sees_unmasked(field) && field.kind.is_sortable()).then_some(key)
     };
     let Some((relation, name)) = entry.field.split_once('.') else { return usable(resource, &entry.field) };
     let relation = resource.relation(relation).filter(|relation| !relation.many)?;

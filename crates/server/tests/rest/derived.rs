@@ -134,3 +134,20 @@ async fn a_derived_field_is_unknown_without_the_permission_of_its_rows() {
         assert_eq!(found, json!([{ "id": 1, "planCount": 1 }, { "id": 3, "planCount": 1 }]), "{backend:?}");
     }
 }
+
+// contract P5.3, contract Q16.1
+#[tokio::test]
+async fn a_cursor_names_no_field_that_the_caller_does_not_know() {
+    let constrained =
+        format!("[resource.shop.customer]\nconstraint = {{ order = [{{ field = \"planCount\", dir = \"desc\" }}] }}\n{}", manifest());
+    for backend in BACKENDS {
+        let database = shop::database(backend).await;
+        let server = Setup::new(&constrained).serve(&database).await;
+        let page = rows(&server, "/api/shop/customers/keyset-paginate?fields=id", json!({ "limit": 1 })).await;
+        assert!(page["next"].is_object() && !page.to_string().contains("planCount"), "{backend:?} {page}");
+        let mut setup = Setup::new(&constrained);
+        setup.viewer = Some(Viewer::new(["vault.secretPlan.get".to_owned()], json!({})));
+        let page = rows(&setup.serve(&database).await, "/api/shop/customers/keyset-paginate?fields=id", json!({ "limit": 1 })).await;
+        assert!(page["next"].to_string().contains("planCount"), "{backend:?} {page}");
+    }
+}
