@@ -118,7 +118,7 @@ pub(crate) struct Sort<'c> {
     pub(crate) direction: Direction,
 }
 
-/// A table whose fields a part of a statement names.
+/// The table of the fields that a part of a statement names.
 #[derive(Clone, Copy)]
 struct Subject<'c> {
     resource: &'c Resource,
@@ -126,7 +126,7 @@ struct Subject<'c> {
     rights: Rights,
 }
 
-/// Whose rights apply to a part of a plan.
+/// The rights that apply to a part of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rights {
     Viewer,

@@ -329,7 +329,7 @@ pub(crate) async fn existing_records(config: &Config) -> Result<Records, BootErr
     Ok(records)
 }
 
-/// Refuses a database whose tables of a hub are not those of this version.
+/// Refuses a database with the hub tables of another version.
 pub(crate) async fn require_tables(records: &Records) -> Result<(), BootError> {
     let state = records.tables_state().await.map_err(unusable)?;
     migration_hint(state).map_or(Ok(()), |hint| Err(BootError(format!("DATABASE_URL: {hint}"))))

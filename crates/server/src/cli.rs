@@ -86,7 +86,7 @@ enum Command {
     },
     /// Make the running server read its manifest again, and report whether it took it
     #[command(
-        after_help = "The server is the one whose PID_FILE this is. It keeps its manifest if the new one has errors.\n\nExample:\n  PID_FILE=/run/peristyle/peristyle.pid peristyle reload"
+        after_help = "PID_FILE names the file that the server was started with. The server keeps its manifest if the new one has errors.\n\nExample:\n  PID_FILE=/run/peristyle/peristyle.pid peristyle reload"
     )]
     Reload {
         /// Print one JSON object for programs

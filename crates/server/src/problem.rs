@@ -311,7 +311,7 @@ fn store_detail(error: &store::Error) -> Cow<'static, str> {
     Cow::Borrowed(match error {
         store::Error::UnsayableValue { field } => {
             return Cow::Owned(format!(
-                "the page ends at a row whose `{field}` has a value that no statement can name, such as NaN, an infinite timestamp or an \
+                "the last row of this page has a value in `{field}` that no statement can name, such as NaN, an infinite timestamp or an \
                  invalid stored value; leave such rows out with `where`, order by another field, or ask for another `limit`"
             ));
         }

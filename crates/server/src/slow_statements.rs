@@ -17,7 +17,7 @@ use crate::mutex::lock;
 const MAX_LINES_PER_SHAPE: u64 = 5;
 /// How many lines a minute all shapes have together.
 const MAX_LINES: u64 = 60;
-/// How many shapes are told apart in a minute. Clients choose shapes, so there is no end of them.
+/// How many shapes are counted apart in a minute. Clients choose shapes, so there is no end of them.
 const MAX_SHAPES: usize = 256;
 /// How many shapes are named with the number of their lines left out. The others are summed.
 const MAX_SUMMARIES: usize = 20;
@@ -39,7 +39,7 @@ struct Window {
     lines: u64,
     /// For each shape the lines, written and left out.
     shapes: HashMap<u64, ShapeLines>,
-    /// Lines left out of shapes that are not told apart.
+    /// Lines left out of shapes that are not counted apart.
     others_left_out: u64,
     flush_is_planned: bool,
 }

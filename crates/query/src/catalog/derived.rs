@@ -77,6 +77,11 @@ words! {
 }
 
 impl Field {
+    /// Whether a read can give NULL: also where the column has a value with no period, such as an infinite timestamp.
+    pub(crate) fn may_read_null(&self) -> bool {
+        self.nullable || matches!(self.derived, Some(Derived::Bucket(_)))
+    }
+
     /// The field of the same row that the value is computed from.
     pub fn source(&self) -> Option<FieldId> {
         match &self.derived {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::catalog::{Catalog, Derived, Field, FieldId, ResourceId};
+use crate::error::Fault;
 use crate::json::Json;
 use crate::manifest::{DerivedDeclaration, ManifestFault, ResourceDeclaration};
 use crate::parse;
@@ -24,11 +25,8 @@ pub(super) fn set_filters(catalog: &mut Catalog, id: ResourceId, declaration: &R
         };
         let statement = filter.as_ref().map(filter_statement);
         let target = catalog.resources[id].relations[related.relation].target;
-        if let Some(statement) = &statement
-            && let Err(error) = check_constraint(catalog, target, statement)
-        {
-            let messages = error.faults.into_iter().map(|fault| format!("field `{}`: at {:?}: {}", field.name, fault.path, fault.message));
-            faults.extend(messages.map(|message| ManifestFault { line: field.line, message }));
+        if let Some(statement) = &statement {
+            faults.extend(filter_faults(catalog, target, statement, &field.name, field.line));
         }
         let is_same = |(other, other_filter): &&(FieldId, &Option<Json>)| {
             *other_filter == filter
@@ -49,6 +47,13 @@ pub(super) fn set_filters(catalog: &mut Catalog, id: ResourceId, declaration: &R
 /// A statement that has this `where` only.
 fn filter_statement(filter: &Json) -> Statement {
     parse::statement(Json::Object(vec![("where".to_owned(), filter.clone())]), Layer::Policy)
+}
+
+/// The faults of the `where` of the derived field `name`.
+fn filter_faults(catalog: &Catalog, target: ResourceId, statement: &Statement, name: &str, line: usize) -> Vec<ManifestFault> {
+    let Err(error) = check_constraint(catalog, target, statement) else { return Vec::new() };
+    let fault = |fault: Fault| ManifestFault { line, message: format!("field `{name}`: at {:?}: {}", fault.path, fault.message) };
+    error.faults.into_iter().map(fault).collect()
 }
 
 /// Sets which permissions each derived field needs.
@@ -104,10 +109,8 @@ pub(super) fn faults(catalog: &Catalog) -> Vec<ManifestFault> {
                     format!("field `{}`: `{word}` does not apply to `{name}`, which is read as the text of another type", field.name);
                 faults.push(ManifestFault { line: field.line, message });
             }
-            if let Some(Err(error)) = related.filter.as_ref().map(|statement| check_constraint(catalog, target, statement)) {
-                let messages =
-                    error.faults.into_iter().map(|fault| format!("field `{}`: at {:?}: {}", field.name, fault.path, fault.message));
-                faults.extend(messages.map(|message| ManifestFault { line: field.line, message }));
+            if let Some(statement) = &related.filter {
+                faults.extend(filter_faults(catalog, target, statement, &field.name, field.line));
             }
         }
     }

@@ -17,7 +17,7 @@ use super::{PlanBody, Planner, Table};
 use cursor::CursorKey;
 pub use next::{NextStatement, PositionValue, UnsayableValue};
 
-/// The rows of a page whose statement names no limit.
+/// The rows of a page if its statement names no limit.
 pub const DEFAULT_LIMIT: u64 = 100;
 
 /// Where a keyset page begins, and how the next one is asked for.
@@ -69,7 +69,7 @@ impl KeysetRequest {
 
 fn own_key(resource: &Resource, field: &Field, direction: Direction) -> CursorKey {
     let is_key = resource.key_fields().any(|part| std::ptr::eq(part, field));
-    CursorKey { path: field.name.as_str().into(), direction, nullable: field.nullable, is_key, scalar: field.kind.scalar().clone() }
+    CursorKey { path: field.name.as_str().into(), direction, nullable: field.may_read_null(), is_key, scalar: field.kind.scalar().clone() }
 }
 
 /// The sort key of an order entry, if the viewer may order by it.

@@ -16,6 +16,7 @@ use super::tree::{Logic, Operand, PivotColumn, SqlLookup};
 use super::{Arity, Decode, Kind, Writer};
 
 use shared::enum_values;
+pub(super) use shared::sign;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -96,8 +97,9 @@ by_dialect! {
     /// The same, as it is read.
     fn grouped_shown(column: Column<'_>);
     fn sort_key(column: Column<'_>);
-    /// A sort key compared with a value, as rows are sorted.
-    fn compare_place(column: Column<'_>, comparison: Comparison, value: &Value);
+    /// A value that a sort key is compared with. Unlike in a condition of a statement, values of the column that do not fit are compared
+    /// too, since they are sorted among the others.
+    fn place_value(field: &Field, value: &Value);
     /// A sort key as it is read for a position. Where it is sorted as stored, it is read as stored.
     fn position(column: Column<'_>);
     /// A column inside an aggregate function.
@@ -238,7 +240,7 @@ pub(super) fn no_limit(writer: &mut Writer) {
 pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
     sort_key(writer, sort.column);
     direction(writer, sort.direction);
-    if writer.dialect == Dialect::Sqlite && (sort.column.field.nullable || sort.column.alias != root) {
+    if writer.dialect == Dialect::Sqlite && (sort.column.field.may_read_null() || sort.column.alias != root) {
         nulls(writer, sort.direction);
     }
 }
@@ -255,7 +257,7 @@ pub(super) fn sort_passed(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
         pivot_collation(writer, sort.column.field);
     }
     direction(writer, sort.direction);
-    if writer.dialect == Dialect::Sqlite && (sort.column.field.nullable || sort.column.alias != root) {
+    if writer.dialect == Dialect::Sqlite && (sort.column.field.may_read_null() || sort.column.alias != root) {
         nulls(writer, sort.direction);
     }
 }
@@ -321,6 +323,8 @@ pub(super) struct Strategies {
     pub(super) pivot_join: PivotJoin,
     pub(super) parent_limit: ParentLimit,
     pub(super) segment_order: SegmentOrder,
+    /// Whether an index serves `(a, b) > (x, y)`.
+    pub(super) compares_keys_as_one: bool,
 }
 
 /// The order of a segment of a keyset page, in which some sort keys have one value.
@@ -368,6 +372,7 @@ pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
             parent_limit: ParentLimit::Lateral,
             // It does not take `IS NULL` for a constant. Without that key it would not follow the index on all keys.
             segment_order: SegmentOrder::AllKeys,
+            compares_keys_as_one: true,
         },
         Dialect::Sqlite => &Strategies {
             max_to_many: 0,
@@ -380,6 +385,8 @@ pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
             parent_limit: ParentLimit::FirstKeys,
             // It would sort.
             segment_order: SegmentOrder::OpenKeys,
+            // Not where a collation or a function is in the key.
+            compares_keys_as_one: false,
         },
     }
 }

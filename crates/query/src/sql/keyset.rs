@@ -5,7 +5,7 @@
 //! a query with its own order and limit, and the page is the first rows of their union. Decision 0085 has the measurements.
 
 use crate::plan::keyset::KeysetPage;
-use crate::plan::predicate::Predicate;
+use crate::plan::predicate::{Comparison, Predicate};
 use crate::plan::{Bounds, Scope, Select, Show, Sort};
 use crate::statement::Direction;
 use crate::value::Value;
@@ -101,6 +101,11 @@ fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> 
     };
     // How many sort keys have segments of their own.
     let split = (0..=order.len()).rev().find(|split| count(*split) <= most).unwrap_or(0);
+    if dialect::strategies(dialect).compares_keys_as_one
+        && let Some(segments) = as_one(scope, values)
+    {
+        return segments;
+    }
     let all_keys = dialect::strategies(dialect).segment_order == SegmentOrder::AllKeys;
     let equal = |end: usize| order[..end].iter().zip(values).map(|(sort, value)| at(sort, value));
     let mut segments = Vec::new();
@@ -123,13 +128,33 @@ fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> 
     segments
 }
 
+/// The rows after a position by one comparison of all sort keys, if they have one direction and no NULL comes between. NULLs of the first
+/// key are a segment of their own.
+fn as_one<'p>(scope: &'p Scope<'p>, values: &'p [Value]) -> Option<Vec<Segment<'p>>> {
+    let (order, root) = (&scope.order[..], scope.table.alias);
+    let (first, rest) = order.split_first()?;
+    let is_plain = |sort: &Sort<'_>| sort.direction == first.direction && sort.column.alias == root;
+    let ends_with_null = |sort: &Sort<'_>| sort.direction == Direction::Ascending && sort.column.field.may_read_null();
+    if rest.is_empty() || values.contains(&Value::Null) || !order.iter().all(is_plain) || rest.iter().any(ends_with_null) {
+        return None;
+    }
+    let comparison = if first.direction == Direction::Ascending { Comparison::Gt } else { Comparison::Lt };
+    let mut segments =
+        vec![Segment { conditions: vec![Condition::Beyond(order, comparison, values)], sorts: order, sorted: Sorted::RowsFromValue(root) }];
+    if ends_with_null(first) {
+        let conditions = vec![Condition::Place(first.column, Place::Null)];
+        segments.push(Segment { conditions, sorts: order, sorted: Sorted::Rows(root) });
+    }
+    Some(segments)
+}
+
 fn at<'p>(sort: &Sort<'p>, value: &'p Value) -> Condition<'p> {
     Condition::Place(sort.column, if *value == Value::Null { Place::Null } else { Place::At(value) })
 }
 
 /// The places after a value, in their order.
 fn after<'p>(scope: &Scope<'_>, sort: &Sort<'_>, value: &'p Value) -> Vec<Place<'p>> {
-    let is_nullable = sort.column.field.nullable || sort.column.alias != scope.table.alias;
+    let is_nullable = sort.column.field.may_read_null() || sort.column.alias != scope.table.alias;
     match (sort.direction, value) {
         (Direction::Ascending, Value::Null) => Vec::new(),
         (Direction::Ascending, value) if is_nullable => vec![Place::Above(value), Place::Null],

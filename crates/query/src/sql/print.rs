@@ -2,8 +2,9 @@
 
 mod expression;
 
-use crate::plan::Bounds;
 use crate::plan::predicate::{Column, Comparison, Predicate};
+use crate::plan::{Bounds, Sort};
+use crate::value::Value;
 
 use super::dialect;
 use super::tree::{
@@ -300,6 +301,7 @@ impl Writer {
             Condition::Test(predicate, logic) => self.test(predicate, *logic),
             Condition::All(all) => self.balanced(" AND ", all),
             Condition::Place(column, place) => self.place(*column, *place),
+            Condition::Beyond(sorts, comparison, values) => self.beyond(sorts, *comparison, values),
             Condition::Any(any) => {
                 dialect::before_any(self, any.len());
                 self.balanced(" OR ", any);
@@ -332,7 +334,19 @@ impl Writer {
             Place::Above(value) => (Comparison::Gt, value),
             Place::Below(value) => (Comparison::Lt, value),
         };
-        dialect::compare_place(self, column, sign, value);
+        dialect::sort_key(self, column);
+        self.raw(dialect::sign(sign));
+        dialect::place_value(self, column.field, value);
+    }
+
+    fn beyond(&mut self, sorts: &[Sort<'_>], comparison: Comparison, values: &[Value]) {
+        self.raw("(");
+        self.separated(", ", sorts, |writer, sort| dialect::sort_key(writer, sort.column));
+        self.raw(")");
+        self.raw(dialect::sign(comparison));
+        self.raw("(");
+        self.separated(", ", sorts.iter().zip(values), |writer, (sort, value)| dialect::place_value(writer, sort.column.field, value));
+        self.raw(")");
     }
 
     fn test(&mut self, predicate: &Predicate<'_>, logic: Logic) {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::catalog::{Field, Identifier, TableName};
 use crate::manifest::RelatedFunction;
 use crate::plan::lookup::Lookup;
-use crate::plan::predicate::{Alias, Column, Predicate};
+use crate::plan::predicate::{Alias, Column, Comparison, Predicate};
 use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
 use crate::value::Value;
 
@@ -284,6 +284,8 @@ pub(super) enum Condition<'p> {
     In(Box<KeyIn<'p>>),
     /// The place of a row in the order, compared with a position.
     Place(Column<'p>, Place<'p>),
+    /// All sort keys of a row as one, compared with a position: `(a, b) > (x, y)`.
+    Beyond(&'p [Sort<'p>], Comparison, &'p [Value]),
 }
 
 /// How a sort key compares with the value of a position. It is compared as rows are sorted, also where its value is invalid.
@@ -310,7 +312,7 @@ pub(super) enum Sorted {
     Rows(Alias),
     /// The same, and the first sort key is not NULL.
     RowsFromValue(Alias),
-    /// The rows of a union, whose columns from this number on are the sort keys.
+    /// The rows of a union. Its columns from this number on are the sort keys.
     Union(usize, Alias),
     Groups,
 }

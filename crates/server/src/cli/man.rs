@@ -11,7 +11,7 @@ use super::output::{OutputFormat, print, print_change};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ManArguments {
-    /// The command whose page is printed, such as `account add`; the page of the program by default
+    /// Print the page of this command, such as `account add`; the page of the program by default
     command: Vec<String>,
     /// Write the pages of the program and of all commands into this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]

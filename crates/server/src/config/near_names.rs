@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use super::{ConfigError, VARIABLES};
 
-/// Variables of other programs whose names are this close to a setting.
+/// Variables of other programs with names this close to a setting.
 const FOREIGN: [&str; 8] = [
     "AUTH_CLIENT_ID",
     "AUTH_CLIENT_SECRET",

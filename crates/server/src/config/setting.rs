@@ -16,7 +16,7 @@ impl<'v> Environment<'v> {
         Setting { name, value: self.0.get(name).map(String::as_str).filter(|value| !value.is_empty()) }
     }
 
-    /// A setting whose value may be in a file. The values hold the content of the file under the name of the other variable.
+    /// A setting that may be in a file. The values hold the content of the file under the name of the other variable.
     pub(super) fn secret(self, name: &'static str) -> Setting<'v> {
         let file = secret_files::file_variable(name).map(|file| self.setting(file)).filter(|file| file.value.is_some());
         file.unwrap_or_else(|| self.setting(name))

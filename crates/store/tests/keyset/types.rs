@@ -274,3 +274,40 @@ async fn timestamps_of_sqlite_are_walked_in_each_stored_form() {
         }
     }
 }
+
+const PERIODS: &str = r#"
+[resource.t.event]
+table = "events"
+[resource.t.event.fields]
+id = { type = "bigint", key = true }
+at = { type = "timestamp", null = false }
+month = { bucket = "month", of = "at" }
+"#;
+
+// contract Q16.6
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_without_a_period_sorts_as_null() {
+    let rows = |unfit: &str| {
+        format!(
+            "INSERT INTO events VALUES (1, '2024-02-29T17:30:00Z'), (2, {unfit}), (3, '2024-02-01T00:00:00Z'), (4, {unfit}), (5, '2023-01-01T00:00:00Z');"
+        )
+    };
+    let server = support::Postgres::with(
+        &("CREATE TABLE events (id bigint PRIMARY KEY, at timestamptz NOT NULL);".to_owned() + &rows("'infinity'")),
+    )
+    .await;
+    let file = support::Sqlite::with(&("CREATE TABLE events (id INTEGER PRIMARY KEY, at TEXT NOT NULL);".to_owned() + &rows("'some day'")));
+    for url in [&server.url, &file.url] {
+        let place = Place::new(url, PERIODS).await;
+        for (dir, ids) in [("asc", [5, 1, 3, 2, 4]), ("desc", [2, 4, 1, 3, 5])] {
+            let order = json!([{ "field": "month", "dir": dir }]);
+            for limit in [1, 2, 3] {
+                walk_is_list(&place, "t.event", &order, limit).await;
+            }
+            let listed = place.list("t.event", &json!({ "order": order })).await;
+            let listed: Vec<&Value> = listed.iter().map(|row| &row["id"]).collect();
+            assert_eq!(listed, ids, "{:?} {dir}", place.database.dialect());
+        }
+    }
+    server.drop().await;
+}

@@ -43,7 +43,7 @@ pub struct UnsayableValue {
 }
 
 impl NextStatement {
-    /// From a merged statement whose cursor was taken out.
+    /// From a merged statement without its cursor.
     pub(super) fn of(statement: &Statement, keys: Vec<CursorKey>, default_limit: u64) -> Self {
         let own_filter = statement.filters.iter().find(|clause| clause.at.layer == Layer::Query);
         let order = match order(&statement.order) {
@@ -89,7 +89,7 @@ impl NextStatement {
 /// The value as a statement says it.
 fn say(key: &CursorKey, value: &PositionValue) -> Option<Json> {
     let shown = match value {
-        // Rows whose key is NULL cannot be told apart, and a field that is never NULL has no cursor for NULL.
+        // A NULL key identifies no row, and a field that is never NULL has no cursor for NULL.
         PositionValue::Null => return (key.nullable && !key.is_key).then_some(Json::Null),
         PositionValue::Unreadable => return None,
         PositionValue::Shown(bytes) => json::data(bytes)?,

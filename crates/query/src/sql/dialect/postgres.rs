@@ -323,13 +323,10 @@ pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-/// Unlike a condition of a statement, this compares values that do not fit too, since they are sorted among the others.
-pub(super) fn compare_place(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value) {
-    sort_key(writer, column);
-    writer.raw(sign(comparison));
-    bind(writer, column.field, Arity::One, value.clone());
-    if column.field.native == Native::Padded {
-        own_type(writer, column.field);
+pub(super) fn place_value(writer: &mut Writer, field: &Field, value: &Value) {
+    bind(writer, field, Arity::One, value.clone());
+    if field.native == Native::Padded {
+        own_type(writer, field);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::value::Value;
 
 use super::super::{Kind, Writer};
 
-pub(super) fn sign(comparison: Comparison) -> &'static str {
+pub(in crate::sql) fn sign(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Eq => " = ",
         Comparison::Ne => " <> ",

@@ -382,19 +382,16 @@ pub(super) fn sorts_as_stored(field: &Field) -> bool {
     comparable(field) || field.stored == Stored::Unix
 }
 
-/// Unlike a condition of a statement, this compares values that do not fit too, since they are sorted among the others.
-pub(super) fn compare_place(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value) {
-    sort_key(writer, column);
-    writer.raw(sign(comparison));
+pub(super) fn place_value(writer: &mut Writer, field: &Field, value: &Value) {
     match value {
-        Value::Timestamp(micros) if column.field.stored == Stored::Unix => {
+        Value::Timestamp(micros) if field.stored == Stored::Unix => {
             let (kind, seconds) = match (micros / 1_000_000, micros % 1_000_000) {
                 (seconds, 0) => (Kind::Int8, Value::Int(seconds)),
                 _ => (Kind::Float8, Value::Float(*micros as f64 / 1e6)),
             };
             writer.bind(kind, Arity::One, Source::Value(seconds));
         }
-        value => bind(writer, column.field, Arity::One, value.clone()),
+        value => bind(writer, field, Arity::One, value.clone()),
     }
 }
 
