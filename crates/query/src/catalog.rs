@@ -2,6 +2,7 @@
 
 mod derived;
 mod resolve;
+pub mod write_rules;
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use crate::types::{EnumValue, Scalar, Type};
 
 pub use derived::{Bucket, Derived, JsonPath, RelatedValue, TimeUnit};
 pub(crate) use resolve::resolve;
-pub use resolve::{CONNECTORS, OWN_CONTEXTS};
+pub use resolve::{CONNECTORS, MAX_WRITE_ROWS, OWN_CONTEXTS};
+use write_rules::{FieldRules, TableFacts, WriteRules};
 
 /// The index of a resource in the catalog.
 pub type ResourceId = usize;
@@ -102,6 +104,7 @@ pub struct Resource {
     pub key_is_certain: bool,
     pub(crate) soft_delete: Option<FieldId>,
     pub(crate) constraint: Option<Constraint>,
+    pub(crate) write: Option<WriteRules>,
     field_index: HashMap<String, FieldId>,
     relation_index: HashMap<String, usize>,
 }
@@ -135,6 +138,7 @@ pub struct Field {
     pub eager: bool,
     /// The permissions without which the field is unknown: those of the resources it is computed from.
     pub requires: Vec<String>,
+    pub rules: FieldRules,
     /// `,"name":`
     pub(crate) json_key: Arc<[u8]>,
 }
@@ -310,12 +314,15 @@ impl Catalog {
         self.resources.iter().filter(|resource| resource.permission.is_none() && !resource.public && !resource.is_own())
     }
 
-    /// The permissions of resources, masks and constraints, each with its line.
+    /// The permissions of resources, masks, constraints and writes, each with its line.
     pub fn permissions(&self) -> impl Iterator<Item = (&str, usize)> {
         self.resources.iter().flat_map(|resource| {
             let of_fields = resource.fields.iter().filter_map(|field| Some((field.mask.as_ref()?.1.as_deref()?, field.line)));
             let of_constraint = resource.constraint.as_ref().and_then(|constraint| Some((constraint.unless.as_deref()?, constraint.line)));
-            resource.permission.as_deref().map(|name| (name, resource.line)).into_iter().chain(of_fields).chain(of_constraint)
+            let of_writes = resource.write.iter().flat_map(WriteRules::permissions);
+            let of_written = resource.fields.iter().filter_map(|field| Some((field.rules.permission.as_deref()?, field.line)));
+            let own = resource.permission.as_deref().map(|name| (name, resource.line));
+            own.into_iter().chain(of_fields).chain(of_constraint).chain(of_writes).chain(of_written)
         })
     }
 
@@ -361,6 +368,18 @@ impl Catalog {
             field.kind = Type::One(Scalar::ForeignText);
         }
         field.native = native;
+    }
+
+    /// Notes that the database has a value for a new row without this field. Called at boot.
+    pub fn set_default(&mut self, resource: ResourceId, field: FieldId) {
+        self.resources[resource].fields[field].rules.has_default = true;
+    }
+
+    /// Notes what the database enforces in the table of a writable resource. Called at boot.
+    pub fn set_table_facts(&mut self, resource: ResourceId, facts: TableFacts) {
+        if let Some(write) = &mut self.resources[resource].write {
+            write.facts = facts;
+        }
     }
 
     /// Gives derived fields the types that their values have on PostgreSQL. Called at boot, after the types of columns are known.

@@ -8,7 +8,7 @@ mod references;
 use crate::catalog::{self, Catalog, Constraint, ResourceId};
 use crate::error::Error;
 use crate::json::Json;
-use crate::manifest::{Manifest, ManifestError, ManifestFault};
+use crate::manifest::{Manifest, ManifestError, ManifestFault, ResourceDeclaration};
 use crate::parse;
 use crate::plan::check_constraint;
 use crate::pointer::Layer;
@@ -32,6 +32,7 @@ impl Catalog {
                 faults.extend(found.into_iter().map(|message| ManifestFault { line: *line, message }));
             }
             faults.extend(derived::set_filters(&mut catalog, id, declaration));
+            faults.extend(set_write_rules(&mut catalog, id, declaration));
         }
         if faults.is_empty() {
             faults = cycles::faults(&catalog);
@@ -54,6 +55,35 @@ impl Catalog {
         });
         of_constraints.chain(derived::faults(self)).collect()
     }
+}
+
+/// Sets `scope` and `check` of a resource's writes, or returns their faults.
+fn set_write_rules(catalog: &mut Catalog, id: ResourceId, declaration: &ResourceDeclaration) -> Vec<ManifestFault> {
+    let mut faults = Vec::new();
+    let Some(write) = &declaration.write else { return faults };
+    let mut rule = |word: &str, declared: &Option<(Json, usize)>| {
+        let (json, line) = declared.as_ref()?;
+        let (mut found, mut json) = (Vec::new(), json.clone());
+        let unless = take_unless(&mut json, &mut found);
+        match &json {
+            Json::Object(entries) if entries.iter().all(|(key, _)| key == "where") && !entries.is_empty() => {}
+            _ => found.push(format!("`{word}` must be a table with `where`, and `unless` if a permission lifts it")),
+        }
+        let statement = parse::statement(json, Layer::Policy);
+        if found.is_empty()
+            && let Err(error) = check_constraint(catalog, id, &statement)
+        {
+            found.extend(error.faults.into_iter().map(|fault| format!("`{word}`: at {:?}: {}", fault.path, fault.message)));
+        }
+        faults.extend(found.into_iter().map(|message| ManifestFault { line: *line, message }));
+        Some(Constraint { statement, unless, line: *line })
+    };
+    let (scope, check) = (rule("scope", &write.scope), rule("check", &write.check));
+    if let Some(rules) = &mut catalog.resources[id].write {
+        rules.scope = scope;
+        rules.check = check;
+    }
+    faults
 }
 
 fn messages(catalog: &Catalog, id: ResourceId, error: Error) -> Vec<String> {
@@ -82,7 +112,7 @@ fn take_unless(json: &mut Json, messages: &mut Vec<String>) -> Option<String> {
     match entries.remove(index).1 {
         Json::Text(permission) if !permission.is_empty() => Some(permission),
         _ => {
-            messages.push("`unless` of a constraint must be the name of a permission, such as \"shop.order.all\"".to_owned());
+            messages.push("`unless` must be the name of a permission, such as \"shop.order.all\"".to_owned());
             None
         }
     }

@@ -8,7 +8,7 @@ use crate::pointer::Layer;
 pub const MAX_FAULTS: usize = 100;
 
 words! {
-    /// The stable code of a fault: `QS1xx` shape, `QS2xx` limits, `QS3xx` names and types.
+    /// The stable code of a fault: `QS1xx` shape, `QS2xx` limits, `QS3xx` names and types of statements, `WR1xx` writes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Code {
         NotJson = "QS100",
@@ -61,6 +61,42 @@ words! {
         Identifier = "QS313",
         /// The operation needs a key that the viewer sees.
         NoVisibleKey = "QS314",
+        /// The body of a write, or a part of it, has the wrong shape.
+        WriteShape = "WR100",
+        WriteUnknownKey = "WR101",
+        /// A key of the body that the operation does not take, or not beside another.
+        WriteKey = "WR102",
+        /// A key of the body that the operation needs.
+        WriteMissingKey = "WR103",
+        /// Nothing to write.
+        WriteEmpty = "WR104",
+        /// Too many rows in one payload.
+        WriteRows = "WR105",
+        /// An update or delete by query without a condition.
+        EmptyWhere = "WR106",
+        /// A derived field in `where`, `order` or `expect` of a write.
+        WriteDerived = "WR107",
+        WriteUnknownField = "WR110",
+        /// A field that cannot be written, at all or in this operation.
+        NotWritable = "WR111",
+        /// A field that needs a permission to be written.
+        WritePermission = "WR112",
+        /// A new row lacks a value that it needs.
+        RequiredValue = "WR113",
+        WriteType = "WR114",
+        /// Null for a field that is never null.
+        NullValue = "WR115",
+        ValueRule = "WR116",
+        /// A string contains U+0000.
+        WriteNul = "WR117",
+        /// A field that cannot be incremented.
+        Increment = "WR118",
+        /// A key in the payload that differs from the address, or is missing.
+        WriteIdentifier = "WR119",
+        /// The same row twice in a payload.
+        RepeatedRow = "WR120",
+        /// An `If-Match` that is no version.
+        IfMatch = "WR121",
     }
 }
 

@@ -25,6 +25,7 @@ pub struct ResourceDeclaration {
     pub public: bool,
     pub soft_delete: Option<(String, usize)>,
     pub constraint: Option<(Json, usize)>,
+    pub write: Option<WriteDeclaration>,
     pub fields: Vec<FieldDeclaration>,
     pub relations: Vec<RelationDeclaration>,
 }
@@ -47,6 +48,60 @@ pub struct FieldDeclaration {
     /// How its value is computed, if it has no column.
     pub derived: Option<DerivedDeclaration>,
     pub eager: Option<bool>,
+    /// When a client may write it; `None` means never.
+    pub write: Option<FieldWrite>,
+    pub write_permission: Option<String>,
+    pub preset: PresetDeclaration,
+    pub rules: RuleDeclarations,
+}
+
+/// `[….write]`: the operations that a resource has, and their rules.
+#[derive(Clone, Debug, Default)]
+pub struct WriteDeclaration {
+    pub line: usize,
+    pub create: Option<OperationRight>,
+    pub update: Option<OperationRight>,
+    pub delete: Option<OperationRight>,
+    pub restore: Option<OperationRight>,
+    pub scope: Option<(Json, usize)>,
+    pub check: Option<(Json, usize)>,
+    pub max_rows: Option<u64>,
+    pub version: Option<(String, usize)>,
+    pub keys: Vec<(Vec<String>, usize)>,
+}
+
+/// The right to use an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OperationRight {
+    /// `true`
+    Everyone,
+    Permission(String),
+}
+
+/// `write` of a field: the operations in which a payload may have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldWrite {
+    pub create: bool,
+    pub update: bool,
+}
+
+/// `preset` of a field: the value that the server writes.
+#[derive(Clone, Debug, Default)]
+pub struct PresetDeclaration {
+    pub create: Option<Json>,
+    pub update: Option<Json>,
+}
+
+/// The value rules of a field.
+#[derive(Clone, Debug, Default)]
+pub struct RuleDeclarations {
+    pub min: Option<Json>,
+    pub max: Option<Json>,
+    pub min_length: Option<u64>,
+    pub max_length: Option<u64>,
+    pub pattern: Option<String>,
+    pub min_items: Option<u64>,
+    pub max_items: Option<u64>,
 }
 
 /// The declaration of a derived field.

@@ -103,6 +103,16 @@ pub fn statement(json: Json, layer: Layer) -> Statement {
     statement
 }
 
+/// Parses a where clause that has no statement around it, such as `expect`.
+pub(crate) fn lone_clause(json: Json, layer: Layer) -> Statement {
+    let mut parser = Parser { places: Places::new(layer), faults: Faults::default(), relations: 0, entries: 0 };
+    let mut statement = Statement::empty(layer);
+    statement.filters.extend(parser.filter(parser.places.root(), json));
+    statement.faults = parser.faults;
+    statement.places = vec![parser.places];
+    statement
+}
+
 struct Parser {
     places: Places,
     faults: Faults,

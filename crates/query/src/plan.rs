@@ -136,7 +136,7 @@ pub(crate) enum Rights {
 
 impl Rights {
     fn of(layer: Layer) -> Self {
-        if layer == Layer::Policy { Rights::Manifest } else { Rights::Viewer }
+        if layer.is_manifest() { Rights::Manifest } else { Rights::Viewer }
     }
 }
 
@@ -275,9 +275,10 @@ impl<'c, 's> Planner<'c, 's> {
     /// Counts one node of `where` of the layer. False if that is too many.
     fn count_node(&mut self, at: Location) -> bool {
         let layer = match at.layer {
-            Layer::Query => 0,
             Layer::Constraint => 1,
-            Layer::Policy => return true,
+            _ if at.layer.is_manifest() => return true,
+            // A plan has one of them.
+            _ => 0,
         };
         self.filter_nodes[layer] += 1;
         let count = self.filter_nodes[layer];

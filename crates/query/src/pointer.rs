@@ -12,6 +12,21 @@ words! {
         Constraint = "constraint",
         /// The manifest: constraint or soft delete.
         Policy = "policy",
+        /// `scope` of the manifest: what a row must be before a write.
+        Scope = "scope",
+        /// The `expect` of the body of a write.
+        Expect = "expect",
+        /// `check` of the manifest, and the references: what a row must be after a write.
+        Check = "check",
+        /// The `returning` of the body of a write.
+        Returning = "returning",
+    }
+}
+
+impl Layer {
+    /// Whether the manifest says it.
+    pub(crate) fn is_manifest(self) -> bool {
+        matches!(self, Layer::Policy | Layer::Scope | Layer::Check)
     }
 }
 
@@ -77,9 +92,8 @@ impl Places {
         }
         let mut pointer = Pointer::default();
         match self.layer {
-            Layer::Query => pointer.key("query"),
-            Layer::Constraint => pointer.key("constraint"),
-            Layer::Policy => {}
+            Layer::Policy | Layer::Scope | Layer::Check => {}
+            named => pointer.key(named.as_str()),
         }
         for segment in chain.into_iter().rev() {
             match segment {

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use crate::catalog::write_rules::{WriteOperation, WriteRules};
 use crate::catalog::{Catalog, Constraint, Field, Resource, ResourceId};
 use crate::json::Json;
+use crate::manifest::OperationRight;
 
 /// The account as the policy sees it: its permissions and its variables.
 #[derive(Clone, Debug)]
@@ -74,6 +76,11 @@ impl Viewer {
         !field.hidden && field.requires.iter().all(|permission| self.has_permission(permission))
     }
 
+    /// Whether a payload of this account may have the field in this operation.
+    pub fn can_write(&self, field: &Field, operation: WriteOperation) -> bool {
+        field.is_writable(operation) && field.rules.permission.as_deref().is_none_or(|permission| self.has_permission(permission))
+    }
+
     /// Whether the resource has a key that is neither hidden nor masked. Such a key can find a row and break ties.
     pub fn sees_key(&self, resource: &Resource) -> bool {
         !resource.key.is_empty() && resource.key_fields().all(|field| !field.hidden && self.sees_unmasked(field))
@@ -130,6 +137,48 @@ pub fn authorize_read<'c, 'v>(catalog: &'c Catalog, resource: ResourceId, viewer
     match catalog.resource(resource).permission.as_deref() {
         Some(permission) if !viewer.has_permission(permission) => Err(Denied(permission)),
         _ => Ok(ReadAccess { catalog, resource, viewer }),
+    }
+}
+
+/// Proof that the viewer may use an operation that changes rows of the resource. A plan of a write needs one.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteAccess<'c, 'v> {
+    pub(crate) catalog: &'c Catalog,
+    pub(crate) resource: ResourceId,
+    pub(crate) rules: &'c WriteRules,
+    pub(crate) operation: WriteOperation,
+    pub(crate) viewer: &'v Viewer,
+}
+
+/// Why an operation that changes rows cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteDenied<'c> {
+    /// The resource has no such operation.
+    NoOperation,
+    /// The viewer lacks this permission.
+    Permission(&'c str),
+}
+
+pub fn authorize_write<'c, 'v>(
+    catalog: &'c Catalog,
+    resource: ResourceId,
+    operation: WriteOperation,
+    viewer: &'v Viewer,
+) -> Result<WriteAccess<'c, 'v>, WriteDenied<'c>> {
+    let rules = catalog.resource(resource).write.as_ref().ok_or(WriteDenied::NoOperation)?;
+    match rules.right(operation).ok_or(WriteDenied::NoOperation)? {
+        OperationRight::Permission(permission) if !viewer.has_permission(permission) => Err(WriteDenied::Permission(permission)),
+        OperationRight::Permission(_) | OperationRight::Everyone => Ok(WriteAccess { catalog, resource, rules, operation, viewer }),
+    }
+}
+
+impl<'c> WriteAccess<'c, '_> {
+    pub fn resource(&self) -> &'c Resource {
+        self.catalog.resource(self.resource)
+    }
+
+    pub fn operation(&self) -> WriteOperation {
+        self.operation
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod calendar;
 mod number;
+mod order;
+mod written;
 
 use crate::json::{self, Json};
 use crate::types::Scalar;
@@ -9,6 +11,8 @@ use crate::types::Scalar;
 pub use calendar::{date_text, time_text, timestamp_fixed_text, timestamp_text, write_date, write_time, write_timestamp};
 pub use number::normal_decimal;
 pub(crate) use number::{is_huge_whole, whole};
+pub(crate) use order::order;
+pub(crate) use written::written;
 
 /// A checked value, ready to be bound.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Manifest → catalog: resolves every reference and reports faults.
 
 mod derived;
+mod write;
 
 use std::collections::HashSet;
 
@@ -12,9 +13,12 @@ use crate::messages::{did_you_mean, quoted_list};
 use crate::parse::RESERVED;
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
 
+use super::write_rules::FieldRules;
 use super::{
     Catalog, Derived, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake,
 };
+
+pub use write::MAX_WRITE_ROWS;
 
 /// The contexts of the identity half. Only the built-in manifest declares them.
 pub const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
@@ -35,8 +39,9 @@ pub(crate) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, Ma
     }
     let declarations: Vec<&ResourceDeclaration> = own.resources.iter().chain(&manifest.resources).collect();
     for declaration in &declarations {
-        let resource = resolver.resource(declaration);
         let id = catalog.resources.len();
+        let mut resource = resolver.resource(declaration);
+        resource.write = resolver.write_rules(&resource, id, declaration);
         let path = (kebab(&resource.context), kebab(&resource.plural));
         let at = format!("/api/{}/{}", path.0, path.1);
         if catalog.by_name.insert(resource.full_name.clone(), id).is_some() {
@@ -71,6 +76,7 @@ fn field_of(declaration: &FieldDeclaration, kind: Type, column: &str) -> Field {
         derived: None,
         eager: true,
         requires: Vec::new(),
+        rules: FieldRules::default(),
         json_key: json::key(&declaration.name),
     }
 }
@@ -131,6 +137,7 @@ impl Resolver {
             key_is_certain: false,
             soft_delete,
             constraint: None,
+            write: None,
             field_index,
             relation_index: HashMap::new(),
         }
@@ -161,7 +168,8 @@ impl Resolver {
         let stored = self.stored(declaration, &kind);
         let mask = self.mask(declaration, &kind);
         let column = declaration.column.clone().unwrap_or_else(|| snake(name));
-        Some(Field { mask, stored, ..field_of(declaration, kind, &column) })
+        let rules = self.field_rules(declaration, &kind);
+        Some(Field { mask, stored, rules, ..field_of(declaration, kind, &column) })
     }
 
     fn values(&mut self, declaration: &FieldDeclaration, scalar: &mut Scalar) {

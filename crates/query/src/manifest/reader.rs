@@ -1,19 +1,51 @@
 //! Parses a manifest from the TOML tree, which has the position of each value for messages.
 
+mod write;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::json::Json;
 use crate::messages::{did_you_mean, quoted_list};
 
+use write::FIELD_WRITE_KEYS;
+
 use super::{
     DerivedDeclaration, FieldDeclaration, Manifest, ManifestError, ManifestFault, RelatedFunction, RelationDeclaration, ResourceDeclaration,
 };
 
-const RESOURCE_KEYS: [&str; 8] = ["table", "plural", "permission", "public", "soft-delete", "constraint", "fields", "relations"];
-const FIELD_KEYS: [&str; 22] = [
-    "type", "key", "column", "null", "hidden", "mask", "unmask", "values", "stored", "count", "sum", "min", "max", "avg", "exists",
-    "where", "json", "path", "bucket", "of", "zone", "eager",
+const RESOURCE_KEYS: [&str; 9] = ["table", "plural", "permission", "public", "soft-delete", "constraint", "write", "fields", "relations"];
+const FIELD_KEYS: [&str; 30] = [
+    "type",
+    "key",
+    "column",
+    "null",
+    "hidden",
+    "mask",
+    "unmask",
+    "values",
+    "stored",
+    "write",
+    "write-permission",
+    "preset",
+    "min",
+    "max",
+    "min-length",
+    "max-length",
+    "pattern",
+    "min-items",
+    "max-items",
+    "count",
+    "sum",
+    "avg",
+    "exists",
+    "where",
+    "json",
+    "path",
+    "bucket",
+    "of",
+    "zone",
+    "eager",
 ];
 /// The keys that make a field a derived one.
 const DERIVED_KEYS: [&str; 8] = ["count", "sum", "min", "max", "avg", "exists", "json", "bucket"];
@@ -142,6 +174,7 @@ impl Reader {
             public: false,
             soft_delete: None,
             constraint: None,
+            write: None,
             fields: Vec::new(),
             relations: Vec::new(),
         };
@@ -162,6 +195,7 @@ impl Reader {
                 }
                 "soft-delete" => resource.soft_delete = self.text(value, key).map(|name| (name, self.line(offset))),
                 "constraint" => resource.constraint = Some((json(value.get_ref()), self.line(offset))),
+                "write" => resource.write = Some(self.write(offset, value)),
                 "fields" => {
                     for ((name, offset), value) in self.table(value, "`fields`") {
                         resource.fields.extend(self.field(name, offset, value));
@@ -192,8 +226,10 @@ impl Reader {
         let mut typed = false;
         let entries = self.entries(value, "a field", &FIELD_KEYS);
         field.derived = self.derived(name, offset, &entries).ok()?;
-        for (key, value, _) in entries {
+        for (key, value, offset) in entries {
             match key {
+                // Without a column, `min` and `max` say what is computed.
+                _ if field.derived.is_none() && FIELD_WRITE_KEYS.contains(&key) => self.field_write(&mut field, (key, value, offset)),
                 "type" => {
                     typed = true;
                     field.kind = self.text(value, key)?;
@@ -220,7 +256,9 @@ impl Reader {
     /// How the value of a field is computed; `None` if it has a column.
     fn derived(&mut self, name: &str, offset: usize, entries: &[KeyValue<'_>]) -> Result<Option<DerivedDeclaration>, Reported> {
         let find = |key: &str| entries.iter().find(|(found, ..)| *found == key);
-        let kinds: Vec<&str> = DERIVED_KEYS.into_iter().filter(|key| find(key).is_some()).collect();
+        // In a field with a type, `min` and `max` are bounds of its value.
+        let is_bound = |key: &str| matches!(key, "min" | "max") && find("type").is_some();
+        let kinds: Vec<&str> = DERIVED_KEYS.into_iter().filter(|key| find(key).is_some() && !is_bound(key)).collect();
         let Some(kind) = kinds.first().copied() else {
             let Some((key, _, at)) = ["where", "path", "of", "zone", "eager"].into_iter().find_map(find) else { return Ok(None) };
             self.fault(

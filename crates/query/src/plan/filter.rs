@@ -24,8 +24,8 @@ impl<'c> Planner<'c, '_> {
                 let layer = clause.at.layer;
                 let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::of(layer) };
                 let predicate = match layer {
-                    Layer::Policy => self.closing(subject, std::slice::from_ref(clause)),
-                    Layer::Query | Layer::Constraint => self.clause(subject, clause, 0),
+                    _ if layer.is_manifest() => self.closing(subject, std::slice::from_ref(clause)),
+                    _ => self.clause(subject, clause, 0),
                 };
                 (layer, predicate)
             })

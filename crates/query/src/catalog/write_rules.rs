@@ -1,0 +1,201 @@
+//! What may be written: the operations of a resource, and the rules of each field.
+
+use regex::Regex;
+
+use crate::json::Json;
+use crate::manifest::{FieldWrite, OperationRight};
+use crate::value::Value;
+
+use super::{Constraint, Field, FieldId, Relation, Resource};
+
+words! {
+    /// The operations that change rows.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum WriteOperation {
+        Create = "create",
+        Update = "update",
+        Delete = "delete",
+        Restore = "restore",
+    }
+}
+
+/// The writes of a resource. An operation without a right does not exist.
+#[derive(Debug)]
+pub struct WriteRules {
+    pub line: usize,
+    pub(crate) create: Option<OperationRight>,
+    pub(crate) update: Option<OperationRight>,
+    pub(crate) delete: Option<OperationRight>,
+    pub(crate) restore: Option<OperationRight>,
+    /// What a row must be before it is changed or deleted.
+    pub(crate) scope: Option<Constraint>,
+    /// What a row must be after it was created or changed.
+    pub(crate) check: Option<Constraint>,
+    /// How many rows an update or a delete by query may change.
+    pub max_rows: u64,
+    /// The number that every update raises by one.
+    pub version: Option<FieldId>,
+    /// The unique keys beside the primary key that the manifest names.
+    pub keys: Vec<(Vec<FieldId>, usize)>,
+    /// From a key to the row with this key.
+    pub(crate) itself: Relation,
+    pub facts: TableFacts,
+}
+
+/// What the database enforces in a table. Read at boot.
+#[derive(Clone, Debug, Default)]
+pub struct TableFacts {
+    /// The unique keys, the primary key among them. Partial indexes and indexes on expressions are constraints only.
+    pub unique_keys: Vec<Vec<FieldId>>,
+    pub constraints: Vec<TableConstraint>,
+}
+
+/// A constraint of the database, found by its name where a write breaks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableConstraint {
+    /// On PostgreSQL its name. SQLite names checks only; its other errors name columns.
+    pub name: String,
+    pub kind: ConstraintKind,
+    /// The fields of its columns; columns without a field are left out.
+    pub fields: Vec<FieldId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConstraintKind {
+    Unique,
+    ForeignKey,
+    Check,
+    Exclusion,
+}
+
+impl WriteRules {
+    pub fn right(&self, operation: WriteOperation) -> Option<&OperationRight> {
+        match operation {
+            WriteOperation::Create => self.create.as_ref(),
+            WriteOperation::Update => self.update.as_ref(),
+            WriteOperation::Delete => self.delete.as_ref(),
+            WriteOperation::Restore => self.restore.as_ref(),
+        }
+    }
+
+    /// Every permission of the operations and of their rules, with its line.
+    pub(super) fn permissions(&self) -> impl Iterator<Item = (&str, usize)> {
+        let of_operations = self.operations().filter_map(|operation| match self.right(operation)? {
+            OperationRight::Everyone => None,
+            OperationRight::Permission(name) => Some((name.as_str(), self.line)),
+        });
+        let rules = [&self.scope, &self.check].into_iter().flatten();
+        of_operations.chain(rules.filter_map(|rule| Some((rule.unless.as_deref()?, rule.line))))
+    }
+
+    /// The operations that exist.
+    pub fn operations(&self) -> impl Iterator<Item = WriteOperation> + '_ {
+        WriteOperation::ALL.into_iter().filter(|operation| self.right(*operation).is_some())
+    }
+}
+
+/// The rules for writing a field.
+#[derive(Debug, Default)]
+pub struct FieldRules {
+    /// When a payload may have it.
+    pub write: Option<FieldWrite>,
+    /// The permission that a caller needs to write it.
+    pub permission: Option<String>,
+    pub(crate) create_preset: Option<Preset>,
+    pub(crate) update_preset: Option<Preset>,
+    pub values: ValueRules,
+    /// Whether the database has a value for a row without one. Read at boot.
+    pub has_default: bool,
+}
+
+/// The value that the server writes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Preset {
+    /// `$account.…`
+    Account(String),
+    /// `$now`: the instant of the transaction.
+    Now,
+    /// `$uuid`: a new one for each row.
+    Uuid,
+    Literal(Value),
+}
+
+/// Bounds of the values that a payload may have.
+#[derive(Debug, Default)]
+pub struct ValueRules {
+    pub(crate) min: Option<Bound>,
+    pub(crate) max: Option<Bound>,
+    /// In characters.
+    pub min_length: Option<u64>,
+    pub max_length: Option<u64>,
+    pub(crate) pattern: Option<Pattern>,
+    pub min_items: Option<u64>,
+    pub max_items: Option<u64>,
+}
+
+/// The smallest or largest value.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) value: Value,
+    /// As the manifest writes it, for messages and descriptions.
+    pub(crate) json: Json,
+}
+
+/// A pattern that the whole value must match.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    /// As the manifest writes it.
+    pub(crate) source: String,
+    pub(crate) regex: Regex,
+}
+
+impl ValueRules {
+    pub fn is_empty(&self) -> bool {
+        let ValueRules { min, max, min_length, max_length, pattern, min_items, max_items } = self;
+        min.is_none()
+            && max.is_none()
+            && pattern.is_none()
+            && [min_length, max_length, min_items, max_items].into_iter().all(Option::is_none)
+    }
+
+    /// The pattern as a regular expression of the whole value.
+    pub fn pattern(&self) -> Option<String> {
+        self.pattern.as_ref().map(|pattern| format!("^(?:{})$", pattern.source))
+    }
+}
+
+impl Field {
+    /// Whether a payload of this operation may have the field at all.
+    pub fn is_writable(&self, operation: WriteOperation) -> bool {
+        self.rules.write.is_some_and(|write| match operation {
+            WriteOperation::Create => write.create,
+            WriteOperation::Update => write.update,
+            WriteOperation::Delete | WriteOperation::Restore => false,
+        })
+    }
+
+    pub(crate) fn preset(&self, operation: WriteOperation) -> Option<&Preset> {
+        match operation {
+            WriteOperation::Create => self.rules.create_preset.as_ref(),
+            // A soft delete and a restore change the row.
+            WriteOperation::Update | WriteOperation::Delete | WriteOperation::Restore => self.rules.update_preset.as_ref(),
+        }
+    }
+
+    /// Whether a new row needs a value of the payload.
+    pub fn is_required(&self) -> bool {
+        self.is_writable(WriteOperation::Create) && !self.nullable && !self.rules.has_default
+    }
+}
+
+impl Resource {
+    /// The writes of the resource, if it has any.
+    pub fn write_rules(&self) -> Option<&WriteRules> {
+        self.write.as_ref()
+    }
+
+    /// Whether the operation exists.
+    pub fn has_write(&self, operation: WriteOperation) -> bool {
+        self.write.as_ref().is_some_and(|write| write.right(operation).is_some())
+    }
+}
