@@ -161,6 +161,11 @@ impl Faults {
         self.0.iter().any(|fault| fault.code == code && is_in(&fault.path))
     }
 
+    /// Whether there is a fault at this place.
+    pub(crate) fn has_path(&self, path: &str) -> bool {
+        self.0.iter().any(|fault| fault.path == path)
+    }
+
     pub(crate) fn absorb(&mut self, others: Faults) {
         self.0.extend(others.0);
         self.0.truncate(MAX_FAULTS);

@@ -47,6 +47,7 @@ pub mod manifest;
 pub mod merge;
 pub mod messages;
 pub mod parse;
+pub mod payload;
 pub mod plan;
 pub mod pointer;
 pub mod policy;

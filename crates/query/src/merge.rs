@@ -78,6 +78,12 @@ fn merge_order(query: Vec<Order>, constraint: Vec<Order>, repeated: &mut Vec<(Lo
     merged
 }
 
+/// The relations of an answer that the manifest loads too.
+pub(crate) fn relations_of_policy(statement: Statement, constraint: &Statement) -> Statement {
+    let loaded = Statement { filters: Vec::new(), order: Vec::new(), limit: None, ..constraint.clone() };
+    with_policy(statement, &loaded)
+}
+
 fn smaller(ours: Option<u64>, theirs: Option<u64>) -> Option<u64> {
     match (ours, theirs) {
         (Some(ours), Some(theirs)) => Some(ours.min(theirs)),

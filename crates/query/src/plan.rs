@@ -11,6 +11,7 @@ mod path;
 mod peer_operators;
 pub(crate) mod predicate;
 mod table;
+pub mod write;
 
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults, about, shorten};

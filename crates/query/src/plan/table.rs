@@ -39,6 +39,16 @@ impl<'c> Table<'c> {
         })
     }
 
+    /// The same table with its deleted rows only, for a restore.
+    pub(super) fn with_deleted(self, planner: &mut Planner<'c, '_>) -> Self {
+        let resource = self.resource;
+        let Some(field) = resource.soft_delete else { return self };
+        let deleted = Predicate::Unset(Column { alias: self.alias, field: &resource.fields[field] }).negate();
+        let constraint = resource.constraint.as_ref().filter(|constraint| planner.viewer.is_bound_by(constraint));
+        let constraint = constraint.map(|constraint| planner.constraint(resource, self.alias, &constraint.statement));
+        Table { policy: Predicate::all(std::iter::once(deleted).chain(constraint).collect()), ..self }
+    }
+
     /// The viewer's permission that lifts the constraint of the table.
     pub(crate) fn lifted_by(&self) -> Option<&'c str> {
         self.lifted_by

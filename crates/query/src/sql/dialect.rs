@@ -147,6 +147,11 @@ pub(super) fn shown_is_key(dialect: Dialect, field: &Field) -> bool {
         && enum_values(field).is_none()
 }
 
+/// Whether the column that is read for the answer gives the position of a row too.
+pub(super) fn shown_is_position(dialect: Dialect, field: &Field) -> bool {
+    dialect == Dialect::Postgres || sqlite::sorts_as_stored(field)
+}
+
 /// Whether the rows of a relation can be found by a list of keys: a row then tells by its own column which parent it belongs to.
 pub(super) fn can_list_keys(dialect: Dialect, own: &Field, other: &Field) -> bool {
     // SQLite's keys are in the form that its functions give them, not in that of a column.

@@ -40,10 +40,19 @@ pub(super) fn root(select: &Select<'_>, page: &KeysetPage, dialect: Dialect) -> 
 /// Adds a sort key to the columns that are read.
 fn position<'p>(columns: &mut Columns<'p>, sort: &Sort<'p>, dialect: Dialect) -> Output {
     let field = sort.column.field;
-    columns.list.push(Expression::Column(sort.column, ColumnUse::Position));
+    let serves = |expression: &Expression<'_>| match expression {
+        Expression::Column(shown, ColumnUse::Shown) => {
+            shown.alias == sort.column.alias && std::ptr::eq(shown.field, field) && dialect::shown_is_position(dialect, field)
+        }
+        _ => false,
+    };
+    let column = columns.list.iter().position(serves).unwrap_or_else(|| {
+        columns.list.push(Expression::Column(sort.column, ColumnUse::Position));
+        columns.list.len() - 1
+    });
     Output {
         key: field.json_key.clone(),
-        column: columns.list.len() - 1,
+        column,
         decode: dialect::position_decode(dialect, field),
         show: Show::Plain,
         values: field.fitting_values().cloned(),

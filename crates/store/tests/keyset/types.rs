@@ -289,7 +289,7 @@ month = { bucket = "month", of = "at" }
 async fn a_bucket_without_a_period_sorts_as_null() {
     let rows = |unfit: &str| {
         format!(
-            "INSERT INTO events VALUES (1, '2024-02-29T17:30:00Z'), (2, {unfit}), (3, '2024-02-01T00:00:00Z'), (4, {unfit}), (5, '2023-01-01T00:00:00Z');"
+            "INSERT INTO events VALUES (1, '2024-02-29T17:30:00.000000Z'), (2, {unfit}), (3, '2024-02-01T00:00:00.000000Z'), (4, {unfit}), (5, '2023-01-01T00:00:00.000000Z');"
         )
     };
     let server = support::Postgres::with(

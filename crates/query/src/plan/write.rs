@@ -1,0 +1,380 @@
+//! [`WriteBody`] → [`WritePlan`]: names, types, value rules, rights, and the policy before and after. A table is written only by a plan, and
+//! a plan has the scope and the check of its resource.
+
+mod row;
+mod target;
+mod values;
+
+use crate::catalog::write_rules::{WriteOperation, WriteRules};
+use crate::catalog::{FieldId, Link, Relation, Resource};
+use crate::error::{Code, Error, Faults};
+use crate::payload::{Payload, Returning, WriteBody, WriteForm};
+use crate::pointer::Layer;
+use crate::policy::{Viewer, WriteAccess};
+use crate::statement::Statement;
+use crate::value::Value;
+
+use super::predicate::{Comparison, Exists, Predicate};
+use super::{Bounds, Child, Planner, Rights, Scope, Select, Show, Table};
+
+pub use row::WriteMoment;
+pub(crate) use row::{Change, RowChange};
+pub(crate) use target::TargetPlan;
+
+/// A write with resolved names, checked values and the policy of each table.
+#[derive(Debug)]
+pub struct WritePlan<'c> {
+    pub form: WriteForm,
+    pub(crate) resource: &'c Resource,
+    pub(crate) rules: &'c WriteRules,
+    /// The rows to change; none for a create.
+    pub(crate) target: Option<TargetPlan<'c>>,
+    /// One for each row of the payload; for all rows the same if the payload is no list.
+    pub(crate) rows: Vec<RowChange>,
+    /// What locked rows must be, each with its refusal.
+    pub(crate) before: Vec<(Layer, Child<'c>)>,
+    /// What rows must be after the change.
+    pub(crate) after: Option<Child<'c>>,
+    /// The references that the payload writes, and where each leads.
+    pub(crate) references: Vec<ReferencePlan<'c>>,
+    /// What the answer shows of each row.
+    pub(crate) answer: Option<Child<'c>>,
+    /// Whether the payload is a list.
+    pub is_list: bool,
+    pub dry_run: bool,
+}
+
+/// A to-one relation that the payload writes.
+#[derive(Debug)]
+pub(crate) struct ReferencePlan<'c> {
+    pub(crate) fields: Vec<FieldId>,
+    /// The rows of the target that the caller can read.
+    pub(crate) child: Child<'c>,
+}
+
+/// Why a write is refused before it takes a connection.
+#[derive(Debug)]
+pub enum WriteError {
+    Faults(Error),
+    /// The account lacks the variable of a preset.
+    NoVariable,
+    /// A condition on rows needs the permission to read them.
+    NeedsRead(String),
+}
+
+impl From<Error> for WriteError {
+    fn from(error: Error) -> Self {
+        WriteError::Faults(error)
+    }
+}
+
+/// What a request says of its rows beside the body.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteAddress<'r> {
+    /// The key in the path.
+    pub id: Option<&'r [&'r str]>,
+    /// The version in `If-Match`.
+    pub if_match: Option<&'r str>,
+}
+
+/// Plans a write, or reports all its faults.
+pub fn plan_write<'c>(
+    access: WriteAccess<'c, '_>,
+    form: WriteForm,
+    body: WriteBody,
+    address: WriteAddress<'_>,
+    moment: WriteMoment<'_>,
+) -> Result<WritePlan<'c>, WriteError> {
+    let resource = access.resource();
+    let mut writing = Writing { access, form, faults: body.faults.clone(), lacks_variable: false };
+    if let Some(permission) = &resource.permission
+        && !access.viewer.has_permission(permission)
+        && (body.query.is_some() || body.expect.is_some() || body.constraint.is_some() || body.all)
+    {
+        return Err(WriteError::NeedsRead(permission.clone()));
+    }
+    writing.check_parts(&body);
+    let rows = writing.rows(&body, &address, moment);
+    let target = writing.target(&body, &rows, &address);
+    let mut before = Vec::new();
+    if form.operation() != WriteOperation::Create {
+        before.extend(writing.rule(Layer::Scope));
+        before.extend(writing.expect(body.expect.as_ref()));
+        before.extend(writing.version(&rows, address.if_match));
+    }
+    let written: Vec<FieldId> = rows.iter().flat_map(RowChange::fields).collect();
+    let references = writing.references(&written);
+    let after = writing.after(&written);
+    let answer = writing.answer(&body.returning);
+    let Writing { faults, lacks_variable, .. } = writing;
+    faults.finish()?;
+    if lacks_variable {
+        return Err(WriteError::NoVariable);
+    }
+    Ok(WritePlan {
+        form,
+        resource,
+        rules: access.rules,
+        target,
+        rows,
+        before,
+        after,
+        references,
+        answer,
+        is_list: matches!(body.payload, Some(Payload::Many(_))),
+        dry_run: body.dry_run,
+    })
+}
+
+/// Makes a plan and collects the faults of all its parts.
+struct Writing<'c, 'v> {
+    access: WriteAccess<'c, 'v>,
+    form: WriteForm,
+    faults: Faults,
+    /// The account lacks the variable of a preset.
+    lacks_variable: bool,
+}
+
+impl<'c> Writing<'c, '_> {
+    fn resource(&self) -> &'c Resource {
+        self.access.resource()
+    }
+
+    fn viewer(&self) -> &Viewer {
+        self.access.viewer
+    }
+
+    /// Checks which parts of a body come together.
+    fn check_parts(&mut self, body: &WriteBody) {
+        let form = self.form;
+        let mut fault = |code, path: &str, message: String| self.faults.add(code, || path.to_owned(), message);
+        let has_list = matches!(body.payload, Some(Payload::Many(_)));
+        if has_list && form == WriteForm::UpdateById {
+            fault(
+                Code::WriteShape,
+                "/payload",
+                "`update/{id}` takes one object; `update` takes a list of objects with their keys".to_owned(),
+            );
+        }
+        if form == WriteForm::Create && body.payload.is_none() && body.faults.is_empty() {
+            fault(Code::WriteMissingKey, "", "`create` needs `payload`: an object of fields and values, or a list of them".to_owned());
+        }
+        if form.operation() == WriteOperation::Update && body.payload.is_none() && body.increment.is_empty() && body.faults.is_empty() {
+            fault(Code::WriteMissingKey, "", "an update needs `payload` or `increment`".to_owned());
+        }
+        if has_list && form == WriteForm::Update {
+            for (key, given) in [("query", body.query.is_some()), ("all", body.all), ("increment", !body.increment.is_empty())] {
+                if given {
+                    fault(
+                        Code::WriteKey,
+                        &format!("/{key}"),
+                        format!("a list in `payload` names its rows by their keys, so it takes no `{key}`"),
+                    );
+                }
+            }
+        }
+        let by_query = matches!(form, WriteForm::Update | WriteForm::Delete) && !has_list;
+        if !by_query {
+            return;
+        }
+        let has_where = body.query.as_ref().is_some_and(|query| query.filters.iter().any(|clause| !clause.entries.is_empty()));
+        if body.all && has_where {
+            fault(Code::WriteKey, "/all", "`all` means every row, so it takes no `where` beside it".to_owned());
+        }
+        let is_clean = body.query.as_ref().is_none_or(|query| query.faults.is_empty());
+        if !body.all && !has_where && is_clean {
+            let message = "name the rows in `query.where`; an empty `where` is refused, and every row takes \"all\": true".to_owned();
+            fault(Code::EmptyWhere, if body.query.is_some() { "/query/where" } else { "/query" }, message);
+        }
+    }
+
+    /// Plans one statement over the resource by itself.
+    fn part<T>(&mut self, statement: &Statement, plan: impl FnOnce(&mut Planner<'c, '_>, Table<'c>) -> T) -> Option<T> {
+        let mut planner = Planner::new(self.access.catalog, self.access.viewer, statement);
+        // The operation has its own permission.
+        let table = Table::reach(&mut planner, self.access.resource, Rights::Manifest)?;
+        let part = plan(&mut planner, table);
+        self.faults.absorb(std::mem::take(&mut planner.faults));
+        Some(part)
+    }
+
+    /// The rows with given keys that meet these filters.
+    fn rows_by_key(
+        planner: &mut Planner<'c, '_>,
+        itself: &'c Relation,
+        mut table: Table<'c>,
+        filters: Vec<(Layer, Predicate<'c>)>,
+    ) -> Child<'c> {
+        planner.settle(&mut table);
+        let scope = Scope { table, filters, joins: Vec::new(), order: Vec::new(), bounds: Bounds { limit: None, offset: None } };
+        Child { relation: itself, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } }
+    }
+
+    /// `scope` of the manifest, if it binds the viewer.
+    fn rule(&mut self, layer: Layer) -> Option<(Layer, Child<'c>)> {
+        let rules = self.access.rules;
+        let rule = rules.scope.as_ref().filter(|rule| self.viewer().is_bound_by(rule))?;
+        let is_restore = self.form.operation() == WriteOperation::Restore;
+        let child = self.part(&Statement::empty(Layer::Policy), |planner, table| {
+            let table = if is_restore { table.with_deleted(planner) } else { table };
+            let filter = planner.constraint(table.resource, table.alias, &rule.statement);
+            Self::rows_by_key(planner, &rules.itself, table, vec![(layer, filter)])
+        })?;
+        Some((layer, child))
+    }
+
+    fn expect(&mut self, expect: Option<&Statement>) -> Option<(Layer, Child<'c>)> {
+        let statement = expect?;
+        self.refuse_derived(statement);
+        let itself = &self.access.rules.itself;
+        let child = self.part(statement, |planner, table| {
+            let filters = planner.filters(&table, &statement.filters);
+            Self::rows_by_key(planner, itself, table, filters)
+        })?;
+        Some((Layer::Expect, child))
+    }
+
+    /// The version that all rows must have, if the payload or `If-Match` names one for all.
+    fn version(&mut self, rows: &[RowChange], if_match: Option<&str>) -> Vec<(Layer, Child<'c>)> {
+        let (rules, mut expected) = (self.access.rules, Vec::new());
+        let Some(version) = rules.version else {
+            if if_match.is_some() {
+                let message = format!("`{}` has no `version`, so `If-Match` cannot be checked", self.resource().full_name);
+                self.faults.add(Code::IfMatch, String::new, message);
+            }
+            return Vec::new();
+        };
+        if let Some(text) = if_match {
+            match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse::<i64>().ok()) {
+                Some(number) => expected.push(Value::Int(number)),
+                None => {
+                    let message =
+                        format!("`If-Match` takes the `ETag` of the row, such as \"7\" in quotes; found {}", crate::error::shorten(text));
+                    self.faults.add(Code::IfMatch, String::new, message);
+                }
+            }
+        }
+        if let [row] = rows
+            && let Some(value) = &row.version
+        {
+            expected.push(value.clone());
+        }
+        expected.into_iter().filter_map(|value| Some((Layer::Expect, self.expected_version(version, value)?))).collect()
+    }
+
+    fn expected_version(&mut self, version: FieldId, value: Value) -> Option<Child<'c>> {
+        let itself = &self.access.rules.itself;
+        self.part(&Statement::empty(Layer::Expect), |planner, table| {
+            let filter = Predicate::Compare { column: table.column(version), comparison: Comparison::Eq, value };
+            Self::rows_by_key(planner, itself, table, vec![(Layer::Expect, filter)])
+        })
+    }
+
+    /// The references that are written to targets that the viewer may read. Otherwise the database alone decides.
+    fn references(&mut self, written: &[FieldId]) -> Vec<ReferencePlan<'c>> {
+        let mut plans = Vec::new();
+        for relation in self.written_relations(written) {
+            let child = self.part(&Statement::empty(Layer::Policy), |planner, _| {
+                let mut table = Table::reach(planner, relation.target, Rights::Viewer)?;
+                planner.settle(&mut table);
+                let scope = Scope {
+                    table,
+                    filters: Vec::new(),
+                    joins: Vec::new(),
+                    order: Vec::new(),
+                    bounds: Bounds { limit: None, offset: None },
+                };
+                Some(Child { relation, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } })
+            });
+            if let Some(Some(child)) = child {
+                plans.push(ReferencePlan { fields: relation.link.own_fields(), child });
+            }
+        }
+        plans
+    }
+
+    fn written_relations(&self, written: &[FieldId]) -> Vec<&'c Relation> {
+        let is_written = |relation: &&Relation| match &relation.link {
+            Link::Direct(pairs) => !relation.many && pairs.iter().any(|(own, _)| written.contains(own)),
+            Link::Through { .. } => false,
+        };
+        let can_read = |relation: &&Relation| self.viewer().can_read(self.access.catalog.resource(relation.target));
+        self.resource().relations.iter().filter(is_written).filter(can_read).collect()
+    }
+
+    /// What rows must be after the change: in reach, as `check` says, with references that the viewer can read.
+    fn after(&mut self, written: &[FieldId]) -> Option<Child<'c>> {
+        if self.form.operation() == WriteOperation::Delete {
+            return None;
+        }
+        let (rules, relations) = (self.access.rules, self.written_relations(written));
+        let check = rules.check.as_ref().filter(|check| self.viewer().is_bound_by(check));
+        self.part(&Statement::empty(Layer::Policy), |planner, table| {
+            let mut filters = Vec::new();
+            if let Some(check) = check {
+                filters.push((Layer::Check, planner.constraint(table.resource, table.alias, &check.statement)));
+            }
+            for relation in relations {
+                filters.extend(reference(planner, &table, relation).map(|filter| (Layer::Check, filter)));
+            }
+            Self::rows_by_key(planner, &rules.itself, table, filters)
+        })
+    }
+
+    fn answer(&mut self, returning: &Returning) -> Option<Child<'c>> {
+        let Returning::Rows(statement) = returning else { return None };
+        let itself = &self.access.rules.itself;
+        let can_read = self.viewer().can_read(self.resource());
+        let constraint = self.resource().constraint.as_ref().filter(|constraint| can_read && self.viewer().is_bound_by(constraint));
+        let statement = match constraint {
+            Some(constraint) => crate::merge::relations_of_policy((**statement).clone(), &constraint.statement),
+            None => (**statement).clone(),
+        };
+        self.part(&statement, |planner, table| {
+            let bounds = Bounds { limit: None, offset: None };
+            let select = if can_read {
+                let mut select = planner.rows(table, Vec::new(), bounds);
+                select.scope.order.clear();
+                select.scope.joins.clear();
+                select
+            } else {
+                // The key alone.
+                let shown = table.resource.key.iter().map(|id| (table.column(*id), Show::Plain)).collect();
+                let scope = Scope { table, filters: Vec::new(), joins: Vec::new(), order: Vec::new(), bounds };
+                Select { scope, shown, children: Vec::new() }
+            };
+            Child { relation: itself, pivot: planner.alias(), select }
+        })
+    }
+
+    /// Refuses derived fields: a locked row cannot be chosen by what other rows say.
+    fn refuse_derived(&mut self, statement: &Statement) {
+        let resource = self.resource();
+        let mut found = Vec::new();
+        statement.filters.iter().for_each(|clause| target::derived_names(resource, clause, &mut found));
+        found.extend(
+            statement.order.iter().filter(|entry| target::is_derived(resource, &entry.field)).map(|entry| (entry.field.clone(), entry.at)),
+        );
+        for (name, at) in found {
+            let message = format!("`{name}` is a derived field; a write chooses its rows by stored fields");
+            self.faults.add(Code::WriteDerived, || statement.pointer(at), message);
+        }
+    }
+}
+
+/// The own fields of the relation are empty, or lead to a row that the viewer can read.
+fn reference<'c>(planner: &mut Planner<'c, '_>, table: &Table<'c>, relation: &'c Relation) -> Option<Predicate<'c>> {
+    let mut target = Table::reach(planner, relation.target, Rights::Viewer)?;
+    let pivot = planner.alias();
+    planner.settle(&mut target);
+    let mut any: Vec<Predicate<'c>> = relation.link.own_fields().into_iter().map(|id| Predicate::IsNull(table.column(id))).collect();
+    any.push(Predicate::Exists(Box::new(Exists {
+        parent: table.alias,
+        parent_resource: table.resource,
+        relation,
+        pivot,
+        table: target,
+        filter: Predicate::Always,
+    })));
+    Some(Predicate::any(any))
+}

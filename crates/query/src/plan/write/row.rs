@@ -1,0 +1,308 @@
+//! The rows of a payload: which columns change, and to which values.
+
+use std::collections::HashSet;
+
+use crate::catalog::write_rules::{Preset, WriteOperation};
+use crate::catalog::{Field, FieldId};
+use crate::error::{Code, shorten};
+use crate::json::Json;
+use crate::messages::did_you_mean;
+use crate::payload::{Payload, PayloadRow, WriteBody, WriteForm};
+use crate::pointer::Pointer;
+use crate::types::{Scalar, Type};
+use crate::value::{self, Value};
+
+use super::{WriteAddress, Writing, values};
+
+/// The instant and the random bytes of a write.
+pub struct WriteMoment<'r> {
+    /// Microseconds since 1970.
+    pub now: i64,
+    pub random: &'r mut dyn FnMut() -> [u8; 16],
+}
+
+/// The columns of one row that a write sets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RowChange {
+    /// The key, if a list names the row by it.
+    pub(crate) key: Vec<Value>,
+    pub(crate) changes: Vec<(FieldId, Change)>,
+    /// The version that the row must have.
+    pub(crate) version: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    Set(Value),
+    /// The database adds the value.
+    Add(Value),
+}
+
+impl RowChange {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = FieldId> {
+        self.changes.iter().map(|(id, _)| *id)
+    }
+}
+
+/// Where a row stands in the body: `/payload` or `/payload/3`.
+#[derive(Clone, Copy)]
+struct RowPlace(Option<usize>);
+
+impl RowPlace {
+    fn field(self, name: &str) -> String {
+        let mut path = Pointer::at("/payload");
+        if let Some(index) = self.0 {
+            path.index(index);
+        }
+        path.key(name);
+        path.finish()
+    }
+}
+
+impl<'c> Writing<'c, '_> {
+    /// The rows of the payload, with their presets.
+    pub(super) fn rows(&mut self, body: &WriteBody, address: &WriteAddress<'_>, mut moment: WriteMoment<'_>) -> Vec<RowChange> {
+        let operation = self.form.operation();
+        let is_list = matches!(body.payload, Some(Payload::Many(_)));
+        let empty = [PayloadRow::new()];
+        let payload = body.payload.as_ref().map_or(&empty[..], Payload::rows);
+        let mut rows = Vec::with_capacity(payload.len());
+        for (index, row) in payload.iter().enumerate() {
+            if self.faults.is_full() {
+                break;
+            }
+            let place = RowPlace(is_list.then_some(index));
+            let mut change = match operation {
+                WriteOperation::Create | WriteOperation::Update => self.row(row, place, address, is_list),
+                WriteOperation::Delete | WriteOperation::Restore => RowChange::default(),
+            };
+            if operation == WriteOperation::Create {
+                self.require(&change, place);
+            }
+            if operation == WriteOperation::Update {
+                self.increments(&body.increment, &mut change);
+                if change.changes.is_empty() && self.faults.is_empty() {
+                    let path = place.0.map_or_else(|| "/payload".to_owned(), |index| format!("/payload/{index}"));
+                    self.faults.add(Code::WriteEmpty, || path, "there is nothing to change; name at least one field with its new value");
+                }
+            }
+            self.presets(operation, &mut change, &mut moment);
+            rows.push(change);
+        }
+        if is_list && operation == WriteOperation::Update {
+            self.refuse_repeats(&rows);
+        }
+        rows
+    }
+
+    fn row(&mut self, row: &PayloadRow, place: RowPlace, address: &WriteAddress<'_>, is_list: bool) -> RowChange {
+        let resource = self.resource();
+        let operation = self.form.operation();
+        let mut change = RowChange::default();
+        let mut key: Vec<Option<Value>> = vec![None; resource.key.len()];
+        for (name, json) in row {
+            if self.faults.is_full() {
+                break;
+            }
+            let found = resource.field(name).filter(|(_, field)| self.viewer().knows(field) || field.is_writable(operation));
+            let Some((id, field)) = found else {
+                self.unknown(name, place);
+                continue;
+            };
+            if operation == WriteOperation::Update && self.access.rules.version == Some(id) {
+                change.version = self.value(field, json, place);
+                continue;
+            }
+            if let (WriteOperation::Update, Some(part)) = (operation, resource.key.iter().position(|part| *part == id)) {
+                key[part] = self.value(field, json, place);
+                continue;
+            }
+            if !field.is_writable(operation) {
+                self.not_writable(field, place);
+                continue;
+            }
+            if let Some(permission) = field.rules.permission.as_deref().filter(|permission| !self.viewer().has_permission(permission)) {
+                let message = format!("writing `{name}` needs the permission {permission}, which you lack");
+                self.faults.add(Code::WritePermission, || place.field(name), message);
+                continue;
+            }
+            change.changes.extend(self.value(field, json, place).map(|value| (id, Change::Set(value))));
+        }
+        if operation == WriteOperation::Update {
+            change.key = self.key(key, place, address, is_list);
+        }
+        change
+    }
+
+    /// The key of a row in an update: a list needs it, and elsewhere it must be that of the address.
+    fn key(&mut self, found: Vec<Option<Value>>, place: RowPlace, address: &WriteAddress<'_>, is_list: bool) -> Vec<Value> {
+        let resource = self.resource();
+        let names = resource.key.iter().map(|id| resource.fields[*id].name.as_str());
+        for ((part, name), index) in found.iter().zip(names).zip(0..) {
+            let field = &resource.fields[resource.key[index]];
+            match (part, is_list) {
+                (None, true) => {
+                    let message = format!("an item of the list needs the key of its row: `{name}`");
+                    self.faults.add(Code::WriteIdentifier, || place.field(name), message);
+                }
+                (Some(_), false) if self.form == WriteForm::Update => {
+                    let message = format!("`{name}` is the key, which never changes; name rows by `query.where`");
+                    self.faults.add(Code::WriteIdentifier, || place.field(name), message);
+                }
+                (Some(value), false) => {
+                    let of_address = address.id.and_then(|parts| value::from_text(field.kind.scalar(), parts.get(index)?).ok());
+                    if of_address.is_some_and(|other| other != *value) {
+                        let message = format!("`{name}` differs from the key in the address; leave it out");
+                        self.faults.add(Code::WriteIdentifier, || place.field(name), message);
+                    }
+                }
+                (None, false) | (Some(_), true) => {}
+            }
+        }
+        found.into_iter().flatten().collect()
+    }
+
+    fn refuse_repeats(&mut self, rows: &[RowChange]) {
+        let mut seen = HashSet::new();
+        for (index, row) in rows.iter().enumerate() {
+            if !row.key.is_empty() && !seen.insert(format!("{:?}", row.key)) {
+                let message = "the list names this row twice; write its changes in one item";
+                self.faults.add(Code::RepeatedRow, || format!("/payload/{index}"), message);
+            }
+        }
+    }
+
+    /// The names that the viewer may write in this operation.
+    fn writable_names(&self) -> Vec<&'c str> {
+        let operation = self.form.operation();
+        let can_write = |field: &&Field| self.viewer().can_write(field, operation);
+        self.resource().fields.iter().filter(can_write).map(|field| field.name.as_str()).collect()
+    }
+
+    fn unknown(&mut self, name: &str, place: RowPlace) {
+        let hint = did_you_mean(name, &self.writable_names());
+        let message = format!("`{}` has no field `{}`{hint}", self.resource().full_name, shorten(name));
+        self.faults.add(Code::WriteUnknownField, || place.field(name), message);
+    }
+
+    fn not_writable(&mut self, field: &Field, place: RowPlace) {
+        let name = &field.name;
+        let operation = self.form.operation();
+        let message = match (field.rules.write, operation) {
+            _ if field.derived.is_some() => format!("`{name}` is computed and cannot be written"),
+            (Some(_), WriteOperation::Create) => format!("`{name}` cannot be written in a new row, only later"),
+            (Some(_), _) => format!("`{name}` is written once, in a new row"),
+            (None, _) if field.preset(operation).is_some() => format!("`{name}` is set by the server"),
+            (None, _) => format!("`{name}` cannot be written"),
+        };
+        self.faults.add(Code::NotWritable, || place.field(name), message);
+    }
+
+    /// A checked value, or a fault.
+    fn value(&mut self, field: &Field, json: &Json, place: RowPlace) -> Option<Value> {
+        let path = || place.field(&field.name);
+        match values::check(field, json) {
+            Ok(value) => Some(value),
+            Err((code, message)) => {
+                self.faults.add(code, path, message);
+                None
+            }
+        }
+    }
+
+    /// Reports the values that a new row lacks.
+    fn require(&mut self, change: &RowChange, place: RowPlace) {
+        let resource = self.resource();
+        for (id, field) in resource.fields.iter().enumerate() {
+            let is_given = change.fields().any(|given| given == id);
+            let has_fault = self.faults.has_path(&place.field(&field.name));
+            if field.is_required() && field.preset(WriteOperation::Create).is_none() && !is_given && !has_fault {
+                let name = &field.name;
+                let message = format!("a new row needs `{name}` of type {}", field.kind.name());
+                self.faults.add(Code::RequiredValue, || place.field(name), message);
+            }
+        }
+    }
+
+    fn increments(&mut self, increment: &[(String, Json)], change: &mut RowChange) {
+        let resource = self.resource();
+        for (name, json) in increment {
+            let path = || {
+                let mut path = Pointer::at("/increment");
+                path.key(name);
+                path.finish()
+            };
+            let found = resource.field(name).filter(|(_, field)| self.viewer().knows(field) || field.is_writable(WriteOperation::Update));
+            let Some((id, field)) = found else {
+                let hint = did_you_mean(name, &self.writable_names());
+                let message = format!("`{}` has no field `{}`{hint}", resource.full_name, shorten(name));
+                self.faults.add(Code::WriteUnknownField, path, message);
+                continue;
+            };
+            if !field.is_writable(WriteOperation::Update) {
+                self.faults.add(Code::NotWritable, path, format!("`{name}` cannot be changed"));
+            } else if let Some(permission) =
+                field.rules.permission.as_deref().filter(|permission| !self.viewer().has_permission(permission))
+            {
+                let message = format!("writing `{name}` needs the permission {permission}, which you lack");
+                self.faults.add(Code::WritePermission, path, message);
+            } else if !field.kind.is_number() {
+                let message = format!("`{name}` of type {} cannot be incremented; numbers can", field.kind.name());
+                self.faults.add(Code::Increment, path, message);
+            } else if change.fields().any(|given| given == id) {
+                self.faults.add(Code::Increment, path, format!("`{name}` is in `payload` too; it takes a new value or an increment"));
+            } else {
+                match value::check(field.kind.scalar(), json) {
+                    Ok(Value::Null) => self.faults.add(Code::WriteType, path, format!("`{name}` takes a number to add; found null")),
+                    Ok(value) => change.changes.push((id, Change::Add(value))),
+                    Err(message) => self.faults.add(Code::WriteType, path, format!("`{name}` {message}")),
+                }
+            }
+        }
+    }
+
+    /// Adds the values that the server writes.
+    fn presets(&mut self, operation: WriteOperation, change: &mut RowChange, moment: &mut WriteMoment<'_>) {
+        let resource = self.resource();
+        if operation == WriteOperation::Delete && resource.soft_delete.is_none() {
+            return;
+        }
+        for (id, field) in resource.fields.iter().enumerate() {
+            let Some(preset) = field.preset(operation) else { continue };
+            let value = match preset {
+                Preset::Literal(value) => Some(value.clone()),
+                Preset::Now => Some(instant(field, moment.now)),
+                Preset::Uuid => Some(new_uuid(field, (moment.random)())),
+                Preset::Account(name) => self.viewer().variable(name).and_then(|json| value::written(&field.kind, &json).ok()),
+            };
+            match value {
+                Some(Value::Null) | None => self.lacks_variable = true,
+                Some(value) => change.changes.push((id, Change::Set(value))),
+            }
+        }
+        if let Some(id) = resource.soft_delete {
+            match operation {
+                WriteOperation::Delete => change.changes.push((id, Change::Set(Value::Timestamp(moment.now)))),
+                WriteOperation::Restore => change.changes.push((id, Change::Set(Value::Null))),
+                WriteOperation::Create | WriteOperation::Update => {}
+            }
+        }
+        let Some(version) = self.access.rules.version else { return };
+        match operation {
+            WriteOperation::Create if resource.fields[version].rules.has_default => {}
+            WriteOperation::Create => change.changes.push((version, Change::Set(Value::Int(1)))),
+            _ => change.changes.push((version, Change::Add(Value::Int(1)))),
+        }
+    }
+}
+
+fn instant(field: &Field, micros: i64) -> Value {
+    if field.kind == Type::One(Scalar::Date) { Value::Date(micros.div_euclid(86_400_000_000) as i32) } else { Value::Timestamp(micros) }
+}
+
+/// A random UUID of version 4.
+fn new_uuid(field: &Field, mut bytes: [u8; 16]) -> Value {
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    if field.kind == Type::One(Scalar::Uuid) { Value::Uuid(bytes) } else { Value::Text(value::uuid_text(&bytes)) }
+}
