@@ -125,8 +125,8 @@ impl Executor<'_> {
         let input = &self.input;
         AccountChange {
             code: input.string("code"),
-            username: input.string("username").into(),
-            email: input.string("email").into(),
+            username: input.nullable_string("username"),
+            email: input.nullable_string("email"),
             active: input.boolean("isActive"),
             tags: input.strings("tags"),
             scopes: input.strings("scopes"),
@@ -146,7 +146,7 @@ impl Executor<'_> {
         let input = &self.input;
         RoleChange {
             name: input.string("name"),
-            description: input.string("description").into(),
+            description: input.nullable_string("description"),
             permissions: input.strings("permissions"),
         }
     }
@@ -154,7 +154,7 @@ impl Executor<'_> {
     fn app_change(&self) -> AppChange {
         let input = &self.input;
         let access = input.boolean("isClosed").map(|closed| if closed { Access::Closed } else { Access::Open });
-        AppChange { code: input.string("code"), name: input.string("name"), url: input.string("url").into(), access }
+        AppChange { code: input.string("code"), name: input.string("name"), url: input.nullable_string("url"), access }
     }
 
     async fn admit(&self) -> Result<Outcome, Problem> {
