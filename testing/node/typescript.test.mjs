@@ -150,6 +150,7 @@ test('the types of a hub compile, and know its operations', async () => {
   const text = `
 import type * as H from './hub';
 export const account: H.IamCreateAccountInput = { username: 'bo', type: 'SERVICE', roles: ['clerk'], meta: { region: ['north'] }, email: null };
+export const request: { payload: H.Operations['iamUpdateAccount']['payload'] } = { payload: { email: null, tags: null, meta: null } };
 export const path: '/api/o-auth/clients/rotate-secret/{id}' = null! as H.Operations['oAuthRotateClientSecret']['path'];
 declare const made: H.Operations['oAuthCreateClient']['answer'];
 export const secret: string = made.secret + ('redirect' in made ? made.redirect : made.id);
@@ -163,6 +164,8 @@ export const statement: H.IamEventStatement = { where: { event: { eq: 'account.c
     `export const a: H.IamCreateAccountInput = { usrname: 'bo' };`,
     `export const b: H.OAuthCreateClientInput = { id: 'a', name: 'a' };`,
     `export const c: H.OAuthUpdateClientInput = { grants: ['implicit'] };`,
+    `export const e: H.OAuthUpdateClientInput = { appId: null };`,
+    `export const f: H.IamCreateRoleInput = { name: null };`,
     `export const d = (null! as H.Operations['iamUpdateRole']['answer']).name;`,
   ];
   const errors = await compile('wrong-hub.ts', wrong.join('\n'));

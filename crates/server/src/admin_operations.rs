@@ -39,13 +39,30 @@ pub(crate) enum OperationTarget {
     RecordById,
 }
 
-/// One field of an input. An optional field can be left out or null.
+/// The key of a request's input: in the body of REST, and as the argument of GraphQL.
+pub(crate) const PAYLOAD: &str = "payload";
+
+/// One field of an input. An absent field keeps its value, or has its default in a new record.
 #[derive(Debug)]
 pub(crate) struct InputField {
     pub(crate) name: &'static str,
     pub(crate) kind: FieldKind,
     pub(crate) required: bool,
-    pub(crate) description: &'static str,
+    /// Whether null is accepted and empties the field. Lists and objects accept it, and the strings that a record can lack.
+    pub(crate) nullable: bool,
+    description: &'static str,
+}
+
+impl InputField {
+    /// What the field means, and what null does to it.
+    pub(crate) fn description(&self) -> String {
+        match (self.required, self.nullable, self.kind) {
+            (true, ..) => self.description.to_owned(),
+            (false, true, FieldKind::Strings(_)) => format!("{}. Null empties the list", self.description),
+            (false, true, _) => format!("{}. Null empties it", self.description),
+            (false, false, _) => format!("{}. Null is refused", self.description),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +100,10 @@ impl Operation {
     /// `IamCreateAccountInput`
     pub(crate) fn input_name(&self) -> String {
         format!("{}Input", upper_first(&self.name()))
+    }
+
+    pub(crate) fn field_names(&self) -> Vec<&'static str> {
+        self.fields.iter().map(|field| field.name).collect()
     }
 
     /// `create`, `rotate-secret`

@@ -50,6 +50,42 @@ impl std::fmt::Display for NameOrId<'_> {
     }
 }
 
+/// The change of a string that can be empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum NullableChange {
+    #[default]
+    Keep,
+    Clear,
+    Set(String),
+}
+
+impl From<Option<String>> for NullableChange {
+    /// An absent value keeps the stored one.
+    fn from(value: Option<String>) -> Self {
+        value.map_or(NullableChange::Keep, NullableChange::Set)
+    }
+}
+
+impl NullableChange {
+    /// The value after the change.
+    fn apply<'a>(&'a self, stored: Option<&'a str>) -> Option<&'a str> {
+        match self {
+            NullableChange::Keep => stored,
+            NullableChange::Clear => None,
+            NullableChange::Set(value) => Some(value),
+        }
+    }
+
+    /// The value after the change. Only a new value is parsed.
+    fn parse(&self, stored: Option<String>, parse: impl FnOnce(&str) -> Result<String, AdminError>) -> Result<Option<String>, AdminError> {
+        match self {
+            NullableChange::Keep => Ok(stored),
+            NullableChange::Clear => Ok(None),
+            NullableChange::Set(value) => parse(value).map(Some),
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     #[error("the permission {0} is needed")]

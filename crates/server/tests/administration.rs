@@ -5,7 +5,7 @@ use identity::account::{Account, AccountKind};
 use identity::password::{Password, PasswordHash};
 use identity::password_link::LinkPurpose;
 use identity::timestamp::Timestamp;
-use peristyle::administration::{AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, RoleChange};
+use peristyle::administration::{AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, NullableChange, RoleChange};
 use store::hub_records::Records;
 use store::hub_records::accounts;
 use store::hub_records::audit_log::AuditContext;
@@ -13,7 +13,7 @@ use store::{Database, DatabaseSettings};
 
 async fn create(by: Administration<'_>, name: &str, roles: &[&str]) -> Result<Account, AdminError> {
     let roles = Some(roles.iter().map(|role| (*role).to_owned()).collect());
-    let new = AccountChange { username: Some(name.to_owned()), roles, ..AccountChange::default() };
+    let new = AccountChange { username: NullableChange::Set(name.to_owned()), roles, ..AccountChange::default() };
     by.create_account(AccountKind::User, new, None).await
 }
 

@@ -148,7 +148,7 @@ fn input_schema(operation: &Operation) -> Json {
     let properties: Vec<(String, Json)> = operation.fields.iter().map(|field| (field.name.to_owned(), property_schema(field))).collect();
     let mut entries = vec![
         ("type".to_owned(), Json::from("object")),
-        ("description".to_owned(), Json::from(format!("The input of `{}`; null counts as omitted", operation.name()))),
+        ("description".to_owned(), Json::from(format!("The payload of `{}`", operation.name()))),
         ("properties".to_owned(), Json::Object(properties)),
         ("additionalProperties".to_owned(), Json::Bool(false)),
     ];
@@ -166,13 +166,13 @@ fn property_schema(field: &InputField) -> Json {
         FieldKind::Seconds(max) => object! { "type" => "integer", "minimum" => 1, "maximum" => max },
         FieldKind::Object => object! { "type" => "object" },
     };
-    let schema = if field.required {
-        schema
-    } else {
+    let schema = if field.nullable {
         object! { "anyOf" => [schema, object! { "type" => "null" }] }
+    } else {
+        schema
     };
     let Json::Object(mut entries) = schema else { return schema };
-    entries.push(("description".to_owned(), Json::from(field.description)));
+    entries.push(("description".to_owned(), Json::from(field.description())));
     Json::Object(entries)
 }
 
@@ -216,19 +216,21 @@ pub(crate) fn typescript(catalog: &Catalog) -> String {
          export type OAuthClientSecret = (OAuthClient | KeyAlone) & {\n  secret: string;\n  previousCountsFor?: number;\n};\n",
     );
     for operation in offered(catalog).filter(|operation| !operation.fields.is_empty()) {
-        _ = writeln!(out, "/** The input of `{}`. */\nexport interface {} {{", operation.name(), operation.input_name());
+        _ = writeln!(out, "/** The payload of `{}`. */\nexport interface {} {{", operation.name(), operation.input_name());
         for field in operation.fields {
-            let (mark, end) = if field.required { ("", "") } else { ("?", " | null") };
-            _ = writeln!(out, "  /** {} */\n  {}{mark}: {}{end};", field.description, field.name, typescript_type(field.kind));
+            let (mark, end) = (if field.required { "" } else { "?" }, if field.nullable { " | null" } else { "" });
+            _ = writeln!(out, "  /** {} */\n  {}{mark}: {}{end};", field.description(), field.name, typescript_type(field.kind));
         }
         out.push_str("}\n");
     }
-    out.push_str("/** Every operation of administration by its name. */\nexport interface Operations {\n");
+    out.push_str(
+        "/** Every operation of administration by its name. The body of a request is `{ payload }`. */\nexport interface Operations {\n",
+    );
     for operation in offered(catalog) {
-        let input = if operation.fields.is_empty() { "Record<string, never>".to_owned() } else { operation.input_name() };
+        let payload = if operation.fields.is_empty() { "Record<string, never>".to_owned() } else { operation.input_name() };
         let (name, path, answer) = (operation.name(), compact(&Json::from(operation.path(catalog))), operation.answer_type());
         _ = writeln!(out, "  /** {}; needs the permission `{}` */", operation.summary, operation.permission);
-        _ = writeln!(out, "  {name}: {{ path: {path}; input: {input}; answer: {answer} }};");
+        _ = writeln!(out, "  {name}: {{ path: {path}; payload: {payload}; answer: {answer} }};");
     }
     out.push_str("}\n");
     out
@@ -245,5 +247,91 @@ fn typescript_type(kind: FieldKind) -> String {
         FieldKind::Boolean => "boolean".to_owned(),
         FieldKind::Seconds(_) => "number".to_owned(),
         FieldKind::Object => "{ [name: string]: Json }".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::super::input::CheckedInput;
+    use super::*;
+
+    /// A valid value of a field.
+    fn sample(kind: FieldKind) -> Value {
+        let string = |format: StringFormat| match format {
+            StringFormat::Uuid => "6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11",
+            StringFormat::Email => "bo@example.com",
+            StringFormat::Redirect | StringFormat::Url => "https://shop.test/",
+            StringFormat::Permission => "shop.note.get",
+            StringFormat::Password => "battery staple",
+            StringFormat::PasswordHash => "$2b$04$abcdefghijklmnopqrstuuWEkHPgfOFuQwUQZ4fKtEkTt4dTgKYxG",
+            StringFormat::Grant => "refresh_token",
+            StringFormat::AccountType => "SERVICE",
+            StringFormat::Name | StringFormat::Username | StringFormat::ClientId | StringFormat::Role => "bo",
+        };
+        match kind {
+            FieldKind::String(format) => json!(string(format)),
+            FieldKind::Strings(format) => json!([string(format)]),
+            FieldKind::Boolean => json!(false),
+            FieldKind::Seconds(_) => json!(60),
+            FieldKind::Object => json!({"region": null}),
+        }
+    }
+
+    #[test]
+    fn the_schema_accepts_exactly_the_payloads_that_the_reader_accepts() {
+        // contract I25.7, I29.1
+        let mut nulls = 0;
+        for operation in OPERATIONS.iter().filter(|operation| !operation.fields.is_empty()) {
+            let schema = serde_json::from_str(&compact(&input_schema(operation))).expect("JSON");
+            let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+            let mut compare = |payload: Value| {
+                let body = query::json::strict(json!({ "payload": payload }).to_string().as_bytes()).expect("JSON");
+                let is_read = CheckedInput::read(operation, body).is_ok();
+                assert_eq!(validator.is_valid(&payload), is_read, "{} {payload}", operation.name());
+                nulls += usize::from(is_read && payload.as_object().is_some_and(|payload| payload.values().any(Value::is_null)));
+            };
+            let is_required = |field: &&InputField| field.required;
+            let needed: Map<String, Value> =
+                operation.fields.iter().filter(is_required).map(|field| (field.name.to_owned(), sample(field.kind))).collect();
+            let with = |name: &str, value: Value| {
+                let mut payload = needed.clone();
+                payload.insert(name.to_owned(), value);
+                Value::Object(payload)
+            };
+            compare(json!({}));
+            compare(json!(null));
+            compare(with("another", json!(1)));
+            for field in operation.fields {
+                let mut payload = needed.clone();
+                payload.remove(field.name);
+                compare(Value::Object(payload));
+                for value in [json!(null), json!(true), json!(0), json!(60), json!(""), json!([]), json!([null]), json!([""]), json!({})] {
+                    compare(with(field.name, value));
+                }
+                compare(with(field.name, sample(field.kind)));
+            }
+        }
+        assert_eq!(nulls, 22, "`username`, `email`, `description`, `url`, every list and every object, of each operation that has it");
+    }
+
+    #[test]
+    fn the_types_say_what_null_does() {
+        // contract I25.7
+        let catalog = query::catalog::Catalog::resolve_beside(
+            &crate::hub::manifest(query::sql::Dialect::Sqlite).expect("a manifest"),
+            &query::manifest::Manifest::default(),
+        )
+        .expect("a catalog");
+        let types = typescript(&catalog);
+        for line in
+            ["  email?: string | null;", "  tags?: (string)[] | null;", "  code?: string;", "  isActive?: boolean;", "  name: string;"]
+        {
+            assert!(types.contains(line), "{line}");
+        }
+        for text in ["An email to sign in with. Null empties it", "they replace those it has. Null empties the list", "Null is refused"] {
+            assert!(types.contains(text), "{text}");
+        }
     }
 }

@@ -125,8 +125,8 @@ impl Executor<'_> {
         let input = &self.input;
         AccountChange {
             code: input.string("code"),
-            username: input.string("username"),
-            email: input.string("email"),
+            username: input.nullable_string("username"),
+            email: input.nullable_string("email"),
             active: input.boolean("isActive"),
             tags: input.strings("tags"),
             scopes: input.strings("scopes"),
@@ -144,13 +144,17 @@ impl Executor<'_> {
 
     fn role_change(&self) -> RoleChange {
         let input = &self.input;
-        RoleChange { name: input.string("name"), description: input.string("description"), permissions: input.strings("permissions") }
+        RoleChange {
+            name: input.string("name"),
+            description: input.nullable_string("description"),
+            permissions: input.strings("permissions"),
+        }
     }
 
     fn app_change(&self) -> AppChange {
         let input = &self.input;
         let access = input.boolean("isClosed").map(|closed| if closed { Access::Closed } else { Access::Open });
-        AppChange { code: input.string("code"), name: input.string("name"), url: input.string("url"), access }
+        AppChange { code: input.string("code"), name: input.string("name"), url: input.nullable_string("url"), access }
     }
 
     async fn admit(&self) -> Result<Outcome, Problem> {

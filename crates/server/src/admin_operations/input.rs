@@ -1,4 +1,4 @@
-//! Reads and checks the input of an operation by its table of fields. It reports all faults at once.
+//! Reads the body of an operation and checks its payload by the table of fields. It reports all faults at once.
 
 use std::fmt;
 
@@ -8,15 +8,16 @@ use query::pointer::Pointer;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::administration::check_meta;
+use crate::administration::{NullableChange, check_meta};
 use crate::problem::Problem;
 
 use super::input_fault::{InputCode, InputFaults, one};
-use super::{FieldKind, InputField, Operation, StringFormat};
+use super::{FieldKind, InputField, Operation, PAYLOAD, StringFormat};
 
 pub(super) const MAX_ENTRIES: usize = 1_000;
 
-/// An input after its check: each value has the type of its field. `Debug` prints the names alone, because some values are passwords.
+/// An input after its check: each value has the type of its field, or is null if the field accepts null.
+/// `Debug` prints the names alone, because some values are passwords.
 pub(super) struct CheckedInput(Map<String, Value>);
 
 impl fmt::Debug for CheckedInput {
@@ -26,34 +27,36 @@ impl fmt::Debug for CheckedInput {
 }
 
 impl CheckedInput {
-    pub(super) fn read(operation: &Operation, input: Json, base: &str) -> Result<Self, Problem> {
-        let Json::Object(entries) = input else {
-            return Err(one(InputCode::WrongType, base.to_owned(), format!("an object is expected; found {}", input.noun())));
+    pub(super) fn read(operation: &Operation, body: Json) -> Result<Self, Problem> {
+        let Json::Object(members) = body else {
+            let message = format!("an object with the key `{PAYLOAD}` is expected; found {}", body.noun());
+            return Err(one(InputCode::WrongType, String::new(), message));
         };
         let mut faults = InputFaults::default();
-        let mut read = Map::new();
-        for (name, value) in entries {
-            if faults.is_full() {
-                break;
-            }
-            let mut path = Pointer::at(base);
-            path.key(&name);
-            let path = path.finish();
-            match operation.fields.iter().find(|field| field.name == name) {
-                None => faults.add(InputCode::UnknownKey, path, unknown_key(operation, &name)),
-                Some(_) if value == Json::Null => {}
-                Some(field) => read.extend(check(field.kind, value, path, &mut faults).map(|value| (name, value))),
+        let mut payload = None;
+        for (name, value) in members {
+            if name == PAYLOAD {
+                payload = Some(value);
+            } else {
+                faults.add(InputCode::UnknownKey, below("", &name), unknown_body_key(operation, &name));
             }
         }
-        let missing = |field: &&InputField| field.required && !read.contains_key(field.name);
-        for field in operation.fields.iter().filter(missing) {
-            let path = format!("{base}/{}", field.name);
-            // A field with an invalid value has a fault already.
-            if !faults.contains(&path) {
-                faults.add(InputCode::Missing, path, format!("`{}` is needed: {}", field.name, field.description));
+        let base = below("", PAYLOAD);
+        let input = match payload {
+            Some(Json::Object(entries)) => check_fields(operation, entries, &base, &mut faults),
+            Some(other) => {
+                faults.add(InputCode::WrongType, base, format!("an object is expected; found {}", other.noun()));
+                Map::new()
             }
-        }
-        faults.finish().map(|()| CheckedInput(read))
+            // An unknown key is reported alone: it is probably the payload under another name.
+            None if operation.fields.is_empty() || !faults.is_empty() => Map::new(),
+            None => {
+                let message = format!("`{PAYLOAD}` is needed: an object with the keys {}", quoted_list(&operation.field_names()));
+                faults.add(InputCode::Missing, base, message);
+                Map::new()
+            }
+        };
+        faults.finish().map(|()| CheckedInput(input))
     }
 
     pub(super) fn str(&self, name: &str) -> Option<&str> {
@@ -68,8 +71,17 @@ impl CheckedInput {
         self.str(name).map(str::to_owned)
     }
 
+    pub(super) fn nullable_string(&self, name: &str) -> NullableChange {
+        match self.0.get(name) {
+            Some(Value::Null) => NullableChange::Clear,
+            _ => self.string(name).into(),
+        }
+    }
+
+    /// A list; null is the empty list.
     pub(super) fn strings(&self, name: &str) -> Option<Vec<String>> {
-        Some(self.0.get(name)?.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        let items = self.0.get(name)?.as_array().map_or([].as_slice(), Vec::as_slice);
+        Some(items.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
     pub(super) fn id(&self, name: &str) -> Option<Uuid> {
@@ -88,17 +100,73 @@ impl CheckedInput {
         self.0.get(name)?.as_i64()
     }
 
+    /// An object; null is the empty object.
     pub(super) fn object(&self, name: &str) -> Option<Map<String, Value>> {
-        self.0.get(name)?.as_object().cloned()
+        Some(self.0.get(name)?.as_object().cloned().unwrap_or_default())
     }
 }
 
+/// The pointer of a member.
+fn below(base: &str, name: &str) -> String {
+    let mut path = Pointer::at(base);
+    path.key(name);
+    path.finish()
+}
+
+fn check_fields(operation: &Operation, entries: Vec<(String, Json)>, base: &str, faults: &mut InputFaults) -> Map<String, Value> {
+    let mut input = Map::new();
+    for (name, value) in entries {
+        if faults.is_full() {
+            break;
+        }
+        let path = below(base, &name);
+        let Some(field) = operation.fields.iter().find(|field| field.name == name) else {
+            faults.add(InputCode::UnknownKey, path, unknown_key(operation, &name));
+            continue;
+        };
+        let checked = match value {
+            Json::Null if field.nullable => Some(Value::Null),
+            Json::Null => {
+                faults.add(InputCode::WrongType, path, refused_null(field));
+                None
+            }
+            value => check(field.kind, value, path, faults),
+        };
+        input.extend(checked.map(|value| (name, value)));
+    }
+    let missing = |field: &&InputField| field.required && !input.contains_key(field.name);
+    for field in operation.fields.iter().filter(missing) {
+        let path = below(base, field.name);
+        // A field with an invalid value has a fault already.
+        if !faults.contains(&path) {
+            faults.add(InputCode::Missing, path, format!("`{}` is needed: {}", field.name, field.description()));
+        }
+    }
+    input
+}
+
+fn unknown_body_key(operation: &Operation, name: &str) -> String {
+    if operation.field_names().contains(&name) {
+        return format!("the body takes only the key `{PAYLOAD}`; put the input below it: `{{\"{PAYLOAD}\": {{\"{name}\": …}}}}`");
+    }
+    format!("the body takes only the key `{PAYLOAD}`{}", did_you_mean(name, &[PAYLOAD]))
+}
+
 fn unknown_key(operation: &Operation, name: &str) -> String {
-    let known: Vec<&str> = operation.fields.iter().map(|field| field.name).collect();
+    let known = operation.field_names();
     if known.is_empty() {
         return format!("`{}` takes no input", operation.name());
     }
     format!("`{}` takes only the keys {}{}", operation.name(), quoted_list(&known), did_you_mean(name, &known))
+}
+
+fn refused_null(field: &InputField) -> String {
+    let (name, accepted) = (field.name, noun(field.kind));
+    if field.required {
+        format!("`{name}` cannot be null; send {accepted}")
+    } else {
+        format!("`{name}` cannot be null; send {accepted}, or leave it out")
+    }
 }
 
 fn check(kind: FieldKind, value: Json, path: String, faults: &mut InputFaults) -> Option<Value> {

@@ -6,6 +6,8 @@ use crate::administration::AdminError;
 use crate::problem::oauth;
 use crate::problem::{InputFault, Problem};
 
+use super::PAYLOAD;
+
 macro_rules! codes {
     ($($name:ident = $text:literal,)+) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,10 @@ impl InputFaults {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.0.len() >= MAX_FAULTS
     }
@@ -53,7 +59,7 @@ impl InputFaults {
     }
 
     pub(super) fn finish(self) -> Result<(), Problem> {
-        if self.0.is_empty() { Ok(()) } else { Err(Problem::Input(self.0)) }
+        if self.is_empty() { Ok(()) } else { Err(Problem::Input(self.0)) }
     }
 }
 
@@ -88,11 +94,11 @@ impl From<AdminError> for Problem {
     }
 }
 
-/// Prefixes the pointers of input faults with the pointer of the input.
-pub(super) fn below(base: &str, problem: Problem) -> Problem {
+/// Prefixes the pointers of input faults with the pointer of the payload.
+pub(super) fn below_payload(problem: Problem) -> Problem {
     match problem {
         Problem::Input(faults) => {
-            Problem::Input(faults.into_iter().map(|fault| InputFault { path: format!("{base}{}", fault.path), ..fault }).collect())
+            Problem::Input(faults.into_iter().map(|fault| InputFault { path: format!("/{PAYLOAD}{}", fault.path), ..fault }).collect())
         }
         other => other,
     }

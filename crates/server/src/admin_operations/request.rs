@@ -21,8 +21,8 @@ use crate::query_service::QueryService;
 
 use super::execute::{Executor, Outcome};
 use super::input::CheckedInput;
-use super::input_fault::{InputCode, below, invalid_json, one};
-use super::{Operation, OperationAnswer, OperationTarget};
+use super::input_fault::{InputCode, below_payload, invalid_json, one};
+use super::{Operation, OperationAnswer, OperationTarget, PAYLOAD};
 
 /// The relations that are answered with a record, if the caller may read them.
 const ANSWERED_RELATIONS: [(&str, &[&str]); 2] = [("iam.account", &["roles", "tenants"]), ("iam.role", &["permissions"])];
@@ -39,19 +39,24 @@ pub(crate) struct OperationRequest<'a> {
 /// The id and the input of a request, not yet checked.
 pub(crate) struct OperationInput<'a> {
     /// Empty for an operation on a new record.
-    pub(crate) id: &'a str,
-    pub(crate) input: Json,
-    /// The pointer of the input in the request, for the pointers of faults.
-    pub(crate) base: &'a str,
+    id: &'a str,
+    /// The body of the request, with the input as its payload.
+    body: Json,
     /// The statement that reads the record for the answer; none for all of `ANSWERED_RELATIONS` that the caller may read.
-    pub(crate) statement: Option<Json>,
+    statement: Option<Json>,
 }
 
 impl<'a> OperationInput<'a> {
     /// Reads a request body; an empty body is an empty object.
     pub(crate) fn from_body(id: &'a str, bytes: &[u8]) -> Result<Self, Problem> {
-        let input = if bytes.is_empty() { Json::Object(Vec::new()) } else { json::strict(bytes).map_err(invalid_json)? };
-        Ok(OperationInput { id, input, base: "", statement: None })
+        let body = if bytes.is_empty() { Json::Object(Vec::new()) } else { json::strict(bytes).map_err(invalid_json)? };
+        Ok(OperationInput { id, body, statement: None })
+    }
+
+    /// Takes the arguments of a mutation; one without a payload has an empty body.
+    pub(crate) fn from_arguments(id: &'a str, payload: Option<Json>, statement: Option<Json>) -> Self {
+        let body = Json::Object(payload.into_iter().map(|payload| (PAYLOAD.to_owned(), payload)).collect());
+        OperationInput { id, body, statement }
     }
 }
 
@@ -82,7 +87,7 @@ impl<'a> OperationRequest<'a> {
     }
 
     pub(crate) async fn execute(self, sent: OperationInput<'_>) -> Result<Vec<u8>, Problem> {
-        let input = CheckedInput::read(self.operation, sent.input, sent.base)?;
+        let input = CheckedInput::read(self.operation, sent.body)?;
         // A relation that the caller may not read refuses the operation, before anything changes.
         self.record_query(&Uuid::nil().to_string(), sent.statement.clone())?;
         let _slot = self.queries.budgets.identity.acquire(self.caller.key()).await?;
@@ -96,7 +101,7 @@ impl<'a> OperationRequest<'a> {
                 if let Some(reason) = refusal_reason(&problem) {
                     self.audit_refusal(reason).await;
                 }
-                return Err(below(sent.base, problem));
+                return Err(below_payload(problem));
             }
         };
         let record = match self.operation.answer {

@@ -33,12 +33,17 @@ pub(crate) enum AdminAction {
 }
 
 const fn field(name: &'static str, kind: FieldKind, description: &'static str) -> InputField {
-    InputField { name, kind, required: false, description }
+    InputField { name, kind, required: false, nullable: matches!(kind, Strings(_) | Object), description }
 }
 
 impl InputField {
     const fn required(mut self) -> Self {
         self.required = true;
+        self
+    }
+
+    const fn nullable(mut self) -> Self {
+        self.nullable = true;
         self
     }
 }
@@ -53,8 +58,8 @@ const PASSWORD_HASH: InputField = field(
     "Instead of a password, a hash of another system: Argon2, bcrypt, scrypt or PBKDF2",
 );
 const ACCOUNT_TYPE: InputField = field("type", String(StringFormat::AccountType), "A person or a program; by default a person");
-const USERNAME: InputField = field("username", String(StringFormat::Username), "A name to sign in with");
-const EMAIL: InputField = field("email", String(StringFormat::Email), "An email to sign in with");
+const USERNAME: InputField = field("username", String(StringFormat::Username), "A name to sign in with").nullable();
+const EMAIL: InputField = field("email", String(StringFormat::Email), "An email to sign in with").nullable();
 const ACCOUNT_CODE: InputField = field("code", String(StringFormat::Name), "A unique, readable code for lists; by default the username");
 const TAGS: InputField = field("tags", Strings(StringFormat::Name), "Labels; they replace those it has");
 const SCOPES: InputField = field("scopes", Strings(StringFormat::Name), "Scopes, which grant nothing; they replace those it has");
@@ -77,10 +82,10 @@ const ADMINISTERS: InputField = field("administers", Boolean, "Whether its acces
 const CLIENT_APP: InputField = field("appId", String(StringFormat::Uuid), "The app it belongs to");
 
 const ROLE_NAME: InputField = field("name", String(StringFormat::Name), "A unique name");
-const DESCRIPTION: InputField = field("description", String(StringFormat::Name), "The purpose of the role");
+const DESCRIPTION: InputField = field("description", String(StringFormat::Name), "The purpose of the role").nullable();
 const PERMISSIONS: InputField =
     field("permissions", Strings(StringFormat::Permission), "Permissions, each context.resource.action; they replace those it has");
-const URL: InputField = field("url", String(StringFormat::Url), "The URL of the app");
+const URL: InputField = field("url", String(StringFormat::Url), "The URL of the app").nullable();
 const IS_CLOSED: InputField = field("isClosed", Boolean, "Whether only listed accounts can sign in to it");
 
 const fn operation(

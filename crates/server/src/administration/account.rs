@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::random;
 
-use super::{AdminError, Administration, ChangeTransaction, exists, fields, invalid, parse_name};
+use super::{AdminError, Administration, ChangeTransaction, NullableChange, exists, fields, invalid, parse_name};
 
 /// The bounds of `meta`: every token check reads it.
 const MAX_META_DEPTH: usize = 8;
@@ -34,8 +34,8 @@ const TAKEN: &str = "an account with this username, email or code";
 pub struct AccountChange {
     /// By default the username, or else the email. It follows a change of the username.
     pub code: Option<String>,
-    pub username: Option<String>,
-    pub email: Option<String>,
+    pub username: NullableChange,
+    pub email: NullableChange,
     pub active: Option<bool>,
     pub tags: Option<Vec<String>>,
     pub scopes: Option<Vec<String>>,
@@ -55,7 +55,7 @@ impl Administration<'_> {
     ) -> Result<Account, AdminError> {
         let mut tx = self.begin("iam.account.create").await?;
         let now = self.audit_context.now;
-        let mut account = new.applied_to(Account {
+        let account = new.applied_to(Account {
             id: random::uuid(),
             kind,
             code: String::new(),
@@ -71,11 +71,6 @@ impl Administration<'_> {
             updated_at: now,
             deleted_at: None,
         })?;
-        let name = account.username.as_ref().or(account.email.as_ref());
-        let name = name.ok_or_else(|| AdminError::Invalid("an account needs a username or an email".to_owned()))?;
-        if account.code.is_empty() {
-            account.code.clone_from(name);
-        }
         accounts::insert(&mut tx.records, &account).await.map_err(exists(TAKEN))?;
         if let Some(hash) = password {
             accounts::set_credential(&mut tx.records, account.id, hash, now).await?;
@@ -211,10 +206,12 @@ impl ChangeTransaction {
 
 impl AccountChange {
     fn applied_to(&self, mut account: Account) -> Result<Account, AdminError> {
-        let username = self.username.as_deref().or(account.username.as_deref());
-        let names = Names::check(username, self.email.as_deref().or(account.email.as_deref())).map_err(invalid)?;
-        if account.username != names.username && account.username.as_ref() == Some(&account.code) {
-            account.code = names.username.clone().unwrap_or(account.code);
+        let (username, email) = (self.username.apply(account.username.as_deref()), self.email.apply(account.email.as_deref()));
+        let names = Names::check(username, email).map_err(invalid)?;
+        let name = names.username.as_ref().or(names.email.as_ref());
+        let name = name.ok_or_else(|| AdminError::Invalid("an account needs a username or an email".to_owned()))?;
+        if account.code.is_empty() || account.username.as_ref() == Some(&account.code) {
+            account.code.clone_from(name);
         }
         if let Some(code) = &self.code {
             account.code = parse_name("an account's code", code)?;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::random;
 
-use super::{AdminError, Administration, ChangeTransaction, NameOrId, exists, fields, invalid, parse_name};
+use super::{AdminError, Administration, ChangeTransaction, NameOrId, NullableChange, exists, fields, invalid, parse_name};
 
 pub(crate) const MAX_APP_URL_BYTES: usize = 2_000;
 
@@ -22,7 +22,7 @@ const TAKEN: &str = "an app with this code";
 pub struct AppChange {
     pub code: Option<String>,
     pub name: Option<String>,
-    pub url: Option<String>,
+    pub url: NullableChange,
     pub access: Option<Access>,
 }
 
@@ -33,7 +33,7 @@ impl Administration<'_> {
             id: random::uuid(),
             code: parse_code(code)?,
             name: parse_name("an app's name", new.name.as_deref().unwrap_or(code))?,
-            url: new.url.as_deref().map(parse_url).transpose()?,
+            url: new.url.parse(None, parse_url)?,
             access: new.access.unwrap_or(Access::Open),
         };
         apps::insert(&mut tx.records, &app, self.audit_context.now).await.map_err(exists(TAKEN))?;
@@ -49,9 +49,7 @@ impl Administration<'_> {
             app.code = parse_code(&code)?;
         }
         app.name = parse_name("an app's name", change.name.as_deref().unwrap_or(&app.name))?;
-        if let Some(url) = &change.url {
-            app.url = Some(parse_url(url)?);
-        }
+        app.url = change.url.parse(app.url, parse_url)?;
         app.access = change.access.unwrap_or(app.access);
         apps::update(&mut tx.records, &app, self.audit_context.now).await.map_err(exists(TAKEN))?;
         let altered = ChangedFields::between(&old, &describe_app(&app), &["code", "name", "url", "isClosed"]);

@@ -10,7 +10,7 @@ use store::hub_records::roles::{self, RoleRecord};
 
 use crate::random;
 
-use super::{AdminError, Administration, ChangeTransaction, NameOrId, exists, fields, parse_name};
+use super::{AdminError, Administration, ChangeTransaction, NameOrId, NullableChange, exists, fields, parse_name};
 
 const TAKEN: &str = "a role with this name";
 
@@ -18,7 +18,7 @@ const TAKEN: &str = "a role with this name";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleChange {
     pub name: Option<String>,
-    pub description: Option<String>,
+    pub description: NullableChange,
     pub permissions: Option<Vec<String>>,
 }
 
@@ -31,6 +31,10 @@ fn parse_role_name(text: &str) -> Result<String, AdminError> {
     Ok(name)
 }
 
+fn parse_description(text: &str) -> Result<String, AdminError> {
+    parse_name("a role's description", text)
+}
+
 fn parse_permissions(names: &[String]) -> Result<BTreeSet<Permission>, AdminError> {
     let parse = |name: &String| Permission::parse(name).map_err(|fault| AdminError::Invalid(format!("{name:?}: {fault}")));
     names.iter().map(parse).collect()
@@ -41,7 +45,7 @@ impl Administration<'_> {
         let mut tx = self.begin("iam.role.create").await?;
         let permissions = parse_permissions(&new.permissions.unwrap_or_default())?;
         tx.may_grant(&RolePermissions::Listed(permissions.clone()))?;
-        let description = new.description.map(|text| parse_name("a role's description", &text)).transpose()?;
+        let description = new.description.parse(None, parse_description)?;
         let role = RoleRecord { id: random::uuid(), name: parse_role_name(name)?, description, permissions };
         roles::insert(&mut tx.records, &role, self.audit_context.now).await.map_err(exists(TAKEN))?;
         self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Created).await?;
@@ -61,9 +65,7 @@ impl Administration<'_> {
         if let Some(name) = &change.name {
             role.name = parse_role_name(name)?;
         }
-        if let Some(description) = &change.description {
-            role.description = Some(parse_name("a role's description", description)?);
-        }
+        role.description = change.description.parse(role.description, parse_description)?;
         roles::update(&mut tx.records, &role, self.audit_context.now).await.map_err(exists(TAKEN))?;
         let altered = ChangedFields::between(&old, &describe_role(&role), &["name", "description", "permissions"]);
         self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Updated(altered)).await?;

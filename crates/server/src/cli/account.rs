@@ -258,8 +258,8 @@ async fn add(context: &AdminContext, add: AddAccount) -> Result<(), CommandError
     let password = add.password.read()?;
     let kind = if add.service { AccountKind::Service } else { AccountKind::User };
     let new = AccountChange {
-        username: add.username,
-        email: add.email,
+        username: add.username.into(),
+        email: add.email.into(),
         roles: Some(add.roles),
         tenants: Some(add.tenants),
         meta: add.meta.as_deref().map(parse_meta).transpose()?,
@@ -272,8 +272,8 @@ async fn add(context: &AdminContext, add: AddAccount) -> Result<(), CommandError
 async fn update(context: &AdminContext, update: UpdateAccount) -> Result<(), CommandError> {
     let account = context.account(&update.account.username).await?;
     let change = AccountChange {
-        username: update.rename,
-        email: update.email,
+        username: update.rename.into(),
+        email: update.email.into(),
         active: update.active,
         roles: (update.no_roles || !update.roles.is_empty()).then_some(update.roles),
         tenants: (update.no_tenants || !update.tenants.is_empty()).then_some(update.tenants),

@@ -68,7 +68,7 @@ pub(super) struct AppArguments {
 impl AppArguments {
     fn change(self) -> AppChange {
         let access = self.closed.map(|closed| if closed { Access::Closed } else { Access::Open });
-        AppChange { code: None, name: self.name, url: self.url, access }
+        AppChange { code: None, name: self.name, url: self.url.into(), access }
     }
 }
 

@@ -9,7 +9,7 @@ use store::hub_records::audit_log::AuditContext;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::administration::{AccountChange, Actor, AdminError, Administration, ClientChange, RoleChange};
+use crate::administration::{AccountChange, Actor, AdminError, Administration, ClientChange, NullableChange, RoleChange};
 use crate::config::Secret;
 use crate::{boot, clock, random};
 
@@ -86,8 +86,8 @@ async fn create_account(administration: Administration<'_>, template: &AccountTe
     let hash = tokio::task::spawn_blocking(move || PasswordHash::make(&chosen, salt)).await.map_err(failed)?.map_err(failed)?;
     let ids = shop::REGIONS.iter().filter(|region| template.tenants.contains(&region.code)).map(|region| tenant_id(region.tenant));
     let account = AccountChange {
-        username: Some(template.username.to_owned()),
-        email: Some(format!("{}@example.com", template.username)),
+        username: NullableChange::Set(template.username.to_owned()),
+        email: NullableChange::Set(format!("{}@example.com", template.username)),
         roles: Some(vec![template.role.to_owned()]),
         tenants: Some(ids.collect::<Result<_, _>>()?),
         ..AccountChange::default()

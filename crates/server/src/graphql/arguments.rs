@@ -18,12 +18,23 @@ const MAX_ARGUMENT_BYTES: usize = 1024 * 1024;
 
 const STATEMENT: &str = "QueryStatementInput";
 
-/// A variable without a value is null: a filter that is left out would widen a statement.
 pub(super) type Variables = HashMap<Name, VariableValue>;
 
 pub(super) struct VariableValue {
+    /// Null if it is absent.
     pub(super) json: Json,
     size: usize,
+    /// Whether the request sends no value and the declaration has no default.
+    is_absent: bool,
+}
+
+/// How an absent variable reads as the value of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AbsentVariable {
+    /// In a statement: without its key, a filter would widen the answer.
+    Null,
+    /// In a payload: null would empty the field.
+    LeavesOutKey,
 }
 
 /// Hides the value: it may be a password.
@@ -35,7 +46,7 @@ impl fmt::Debug for VariableValue {
 
 impl From<Json> for VariableValue {
     fn from(json: Json) -> Self {
-        VariableValue { size: size(&json), json }
+        VariableValue { size: size(&json), json, is_absent: false }
     }
 }
 
@@ -72,16 +83,18 @@ pub(super) fn coerce(schema: &Schema, declared: &[Node<VariableDefinition>], sen
     for variable in declared {
         let place = format!("${}", variable.name);
         let value = match sent.remove(variable.name.as_str()) {
-            Some(json) => fit(schema, &variable.ty, json, &place)?,
+            Some(json) => fit(schema, &variable.ty, json, &place)?.into(),
             None => match &variable.default_value {
-                Some(default) => fit(schema, &variable.ty, LiteralReader::new(&Variables::new(), String::new()).read(default)?, &place)?,
+                Some(default) => {
+                    fit(schema, &variable.ty, LiteralReader::new(&Variables::new(), String::new()).read(default)?, &place)?.into()
+                }
                 None if variable.ty.is_non_null() => {
                     return Err(invalid_input(format!("variable `{place}` of type `{}` has no value", variable.ty)));
                 }
-                None => Json::Null,
+                None => VariableValue { is_absent: true, ..Json::Null.into() },
             },
         };
-        values.insert(variable.name.clone(), value.into());
+        values.insert(variable.name.clone(), value);
     }
     Ok(values)
 }
@@ -168,13 +181,14 @@ pub(super) fn argument(field: &Field, name: &str, variables: &Variables) -> Resu
     }
 }
 
-/// The argument, coerced to its type: one value for a list becomes a list of one.
+/// The argument of a mutation, coerced to its type: one value for a list becomes a list of one.
+/// The key of an absent variable is left out.
 pub(super) fn coerced_argument(schema: &Schema, field: &Field, name: &str, variables: &Variables) -> Result<Option<Json>, Problem> {
     let definition = field.definition.arguments.iter().find(|definition| definition.name == name);
-    match (argument(field, name, variables)?, definition) {
-        (Some(json), Some(definition)) => fit(schema, &definition.ty, json, name).map(Some),
-        (json, _) => Ok(json),
-    }
+    let (Some(value), Some(definition)) = (field.specified_argument_by_name(name), definition) else { return Ok(None) };
+    let reader = LiteralReader::new(variables, format!("/{name}"));
+    let json = LiteralReader { absent: AbsentVariable::LeavesOutKey, ..reader }.read(value)?;
+    fit(schema, &definition.ty, json, name).map(Some)
 }
 
 pub(super) struct LiteralReader<'v> {
@@ -182,11 +196,12 @@ pub(super) struct LiteralReader<'v> {
     /// The pointer to the value in the statement.
     path: String,
     left: usize,
+    absent: AbsentVariable,
 }
 
 impl<'v> LiteralReader<'v> {
     pub(super) fn new(variables: &'v Variables, path: String) -> Self {
-        LiteralReader { variables, path, left: MAX_ARGUMENT_BYTES }
+        LiteralReader { variables, path, left: MAX_ARGUMENT_BYTES, absent: AbsentVariable::Null }
     }
 
     pub(super) fn read(&mut self, value: &Value) -> Result<Json, Problem> {
@@ -214,7 +229,9 @@ impl<'v> LiteralReader<'v> {
                         let path = format!("{}/{key}", self.path);
                         return Err(Error::one(Code::DuplicateKey, path, "this key stands twice in its object; write it once").into());
                     }
-                    entries.push((key.to_string(), self.below(key, field)?));
+                    if !self.leaves_out(field) {
+                        entries.push((key.to_string(), self.below(key, field)?));
+                    }
                 }
                 Json::Object(entries)
             }
@@ -228,6 +245,11 @@ impl<'v> LiteralReader<'v> {
         let json = self.read(value);
         self.path.truncate(length);
         json
+    }
+
+    fn leaves_out(&self, value: &Value) -> bool {
+        let Value::Variable(name) = value else { return false };
+        self.absent == AbsentVariable::LeavesOutKey && self.variables.get(name).is_some_and(|variable| variable.is_absent)
     }
 
     fn variable(&mut self, name: &Name) -> Result<Json, Problem> {

@@ -12,7 +12,7 @@ use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
-use crate::admin_operations::{OperationInput, OperationRequest};
+use crate::admin_operations::{OperationInput, OperationRequest, PAYLOAD};
 use crate::caller::Caller;
 use crate::hub;
 use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
@@ -128,11 +128,10 @@ pub(super) async fn resolve_mutation(context: &FieldContext<'_>, root: &Selected
         Some(Json::Number(digits)) => digits.into(),
         Some(_) => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string".to_owned())),
     };
-    let input = coerced_argument(&execution.service.engine.schema, field, "input", context.variables)?;
-    let input = input.unwrap_or(Json::Object(Vec::new()));
+    let payload = coerced_argument(&execution.service.engine.schema, field, PAYLOAD, context.variables)?;
     let shape = RowShape::of(context.document, root, context.variables);
     let statement = selected_relations::with_selected(&shape, Some(Json::Null));
-    let answer = Box::pin(request.execute(OperationInput { id: &id, input, base: "/input", statement })).await?;
+    let answer = Box::pin(request.execute(OperationInput::from_arguments(&id, payload, statement))).await?;
     rows_answer(Answer::Whole(answer.into()), &shape, RowKind::Row, QueryField::Find, execution.budget).await
 }
 

@@ -7,7 +7,7 @@ use query::json::build::texts;
 use query::object;
 
 use crate::admin_operations::describe::offered;
-use crate::admin_operations::{Operation, OperationTarget};
+use crate::admin_operations::{Operation, OperationTarget, PAYLOAD};
 
 use super::{ALWAYS, SCHEMAS, json, member, problems, reference, success, token_required};
 
@@ -42,7 +42,13 @@ fn describe(operation: &Operation, id: String) -> Json {
         ));
     }
     if !operation.fields.is_empty() {
-        entries.push(member("requestBody", object! { "required" => true, "content" => json(reference(&operation.input_name())) }));
+        let body = object! {
+            "type" => "object",
+            "properties" => object! { PAYLOAD => reference(&operation.input_name()) },
+            "required" => texts([PAYLOAD]),
+            "additionalProperties" => false,
+        };
+        entries.push(member("requestBody", object! { "required" => true, "content" => json(body) }));
     }
     let (status, mut statuses) = match operation.target {
         OperationTarget::NewRecord => ("201", [&ALWAYS[..], &[401, 403, 409]].concat()),

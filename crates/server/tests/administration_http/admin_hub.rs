@@ -35,23 +35,38 @@ impl AdminHub {
         (id, token_of(&self.stage, name).await)
     }
 
-    pub(crate) fn request(token: &str, path: &str, body: &Value) -> Request {
+    /// The request for an operation.
+    pub(crate) fn request(token: &str, path: &str, payload: &Value) -> Request {
+        AdminHub::posted(token, path, &json!({ "payload": payload }))
+    }
+
+    fn posted(token: &str, path: &str, body: &Value) -> Request {
         post(&format!("/api/{path}"), body.to_string()).header("authorization", token)
     }
 
-    /// Posts with a token.
-    pub(crate) async fn by(&self, token: &str, path: &str, body: &Value) -> Response {
-        self.stage.send(&AdminHub::request(token, path, body)).await
+    /// Executes an operation with a token.
+    pub(crate) async fn by(&self, token: &str, path: &str, payload: &Value) -> Response {
+        self.stage.send(&AdminHub::request(token, path, payload)).await
     }
 
-    /// Posts as the administrator.
-    pub(crate) async fn rest(&self, path: &str, body: Value) -> Response {
-        self.by(&self.token, path, &body).await
+    /// Executes an operation as the administrator.
+    pub(crate) async fn rest(&self, path: &str, payload: Value) -> Response {
+        self.by(&self.token, path, &payload).await
+    }
+
+    /// Posts this body with a token.
+    pub(crate) async fn post_by(&self, token: &str, path: &str, body: &Value) -> Response {
+        self.stage.send(&AdminHub::posted(token, path, body)).await
+    }
+
+    /// Posts this body as the administrator.
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Response {
+        self.post_by(&self.token, path, &body).await
     }
 
     /// Creates a record as the administrator.
-    pub(crate) async fn create(&self, path: &str, body: Value) -> Value {
-        let answer = self.rest(path, body).await;
+    pub(crate) async fn create(&self, path: &str, payload: Value) -> Value {
+        let answer = self.rest(path, payload).await;
         assert_eq!(answer.status(), 201, "{}", answer.text());
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         answer.json()
@@ -59,7 +74,7 @@ impl AdminHub {
 
     /// Reads a row with relations.
     pub(crate) async fn row(&self, path: &str, relations: Value) -> Value {
-        self.rest(path, json!({"query": {"relations": relations}})).await.good()
+        self.post(path, json!({"query": {"relations": relations}})).await.good()
     }
 
     pub(crate) async fn graphql(&self, token: Option<&str>, document: &str, variables: Value) -> Value {
@@ -81,7 +96,7 @@ impl AdminHub {
     /// The events of the audit log, the newest last.
     pub(crate) async fn events(&self) -> Vec<Value> {
         let body = json!({"query": {"order": [{"field": "sequence"}]}});
-        self.rest("iam/events/list", body).await.good().as_array().unwrap().clone()
+        self.post("iam/events/list", body).await.good().as_array().unwrap().clone()
     }
 }
 

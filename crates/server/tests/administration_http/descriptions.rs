@@ -77,9 +77,15 @@ async fn the_refusal_of_an_invalid_token_is_described_everywhere() {
     }
 }
 
-/// Executes an operation and checks its answer against the document.
-async fn checked_answer(hub: &AdminHub, document: &Value, (token, path, id): (&str, &str, &str), body: Value) -> Value {
-    let answer = hub.by(token, &path.replace("{id}", id), &body).await;
+/// Executes an operation and checks its request and its answer against the document.
+async fn checked_answer(hub: &AdminHub, document: &Value, (token, path, id): (&str, &str, &str), payload: Value) -> Value {
+    let content = &document["paths"][format!("/api/{path}")]["post"]["requestBody"]["content"];
+    if content.is_object() {
+        let whole = json!({"allOf": [content["application/json"]["schema"]], "components": document["components"]});
+        let accepts = |body: Value| jsonschema::draft202012::new(&whole).expect("a schema").is_valid(&body);
+        assert!(accepts(json!({ "payload": payload })) && !accepts(payload.clone()) && !accepts(json!({})), "{path}: {payload}");
+    }
+    let answer = hub.by(token, &path.replace("{id}", id), &payload).await;
     let status = answer.status().to_string();
     let schema = &document["paths"][format!("/api/{path}")]["post"]["responses"][&status]["content"]["application/json"]["schema"];
     let body = answer.json();
@@ -140,7 +146,11 @@ async fn introspection_shows_the_mutations_of_a_hub() {
     let find = |name: &str| fields.iter().find(|field| field["name"] == name).expect("a field").clone();
     let update: Value = find("iamUpdateAccount");
     assert_eq!(update["args"][0], json!({"name": "id", "type": {"kind": "NON_NULL", "ofType": {"name": "ID"}}}));
-    assert_eq!(update["args"][1]["type"]["ofType"]["name"], "IamUpdateAccountInput");
+    assert_eq!(update["args"][1], json!({"name": "payload", "type": {"kind": "NON_NULL", "ofType": {"name": "IamUpdateAccountInput"}}}));
+    let schema = hub.stage.send(&get("/graphql/schema.graphql")).await.text();
+    for text in ["An email to sign in with. Null empties it.", "they replace those it has. Null empties the list.", "Null is refused."] {
+        assert!(schema.contains(text), "{text}");
+    }
     assert_eq!((&update["type"]["name"], &find("oAuthCreateClient")["type"]["name"]), (&json!("IamAccount"), &json!("OAuthClientSecret")));
 }
 

@@ -7,6 +7,7 @@ mod descriptions;
 mod escalation;
 mod faults;
 mod operations;
+mod payload;
 mod permission;
 #[path = "../support/mod.rs"]
 mod support;

@@ -8,28 +8,28 @@ use crate::support::{BACKENDS, Backend, Database, Request, Setup, get, post};
 
 /// Every operation: its path, its mutation, its permission.
 const OPERATIONS: [(&str, &str, &str); 23] = [
-    ("iam/accounts/create", "iamCreateAccount(input: {}) { id }", "iam.account.create"),
-    ("iam/accounts/update/x", "iamUpdateAccount(id: \"x\", input: {}) { id }", "iam.account.update"),
+    ("iam/accounts/create", "iamCreateAccount(payload: {}) { id }", "iam.account.create"),
+    ("iam/accounts/update/x", "iamUpdateAccount(id: \"x\", payload: {}) { id }", "iam.account.update"),
     ("iam/accounts/delete/x", "iamDeleteAccount(id: \"x\") { id }", "iam.account.delete"),
     ("iam/accounts/invite/x", "iamInviteAccount(id: \"x\") { id }", "iam.account.update"),
     ("iam/accounts/reset/x", "iamResetAccount(id: \"x\") { id }", "iam.account.update"),
-    ("iam/accounts/set-password/x", "iamSetAccountPassword(id: \"x\", input: {}) { id }", "iam.account.update"),
+    ("iam/accounts/set-password/x", "iamSetAccountPassword(id: \"x\", payload: {}) { id }", "iam.account.update"),
     ("iam/accounts/end-sessions/x", "iamEndAccountSessions(id: \"x\") { id }", "iam.session.delete"),
     ("iam/sessions/end/x", "iamEndSession(id: \"x\") { id }", "iam.session.delete"),
-    ("iam/roles/create", "iamCreateRole(input: {name: \"\"}) { id }", "iam.role.create"),
-    ("iam/roles/update/x", "iamUpdateRole(id: \"x\", input: {}) { id }", "iam.role.update"),
+    ("iam/roles/create", "iamCreateRole(payload: {name: \"\"}) { id }", "iam.role.create"),
+    ("iam/roles/update/x", "iamUpdateRole(id: \"x\", payload: {}) { id }", "iam.role.update"),
     ("iam/roles/delete/x", "iamDeleteRole(id: \"x\") { id }", "iam.role.delete"),
-    ("iam/tenants/create", "iamCreateTenant(input: {name: \"\"}) { id }", "iam.tenant.create"),
-    ("iam/tenants/update/x", "iamUpdateTenant(id: \"x\", input: {}) { id }", "iam.tenant.update"),
+    ("iam/tenants/create", "iamCreateTenant(payload: {name: \"\"}) { id }", "iam.tenant.create"),
+    ("iam/tenants/update/x", "iamUpdateTenant(id: \"x\", payload: {}) { id }", "iam.tenant.update"),
     ("iam/tenants/delete/x", "iamDeleteTenant(id: \"x\") { id }", "iam.tenant.delete"),
-    ("o-auth/clients/create", "oAuthCreateClient(input: {id: \"\", name: \"\", redirect: \"\"}) { id }", "oAuth.client.create"),
-    ("o-auth/clients/update/x", "oAuthUpdateClient(id: \"x\", input: {}) { id }", "oAuth.client.update"),
+    ("o-auth/clients/create", "oAuthCreateClient(payload: {id: \"\", name: \"\", redirect: \"\"}) { id }", "oAuth.client.create"),
+    ("o-auth/clients/update/x", "oAuthUpdateClient(id: \"x\", payload: {}) { id }", "oAuth.client.update"),
     ("o-auth/clients/rotate-secret/x", "oAuthRotateClientSecret(id: \"x\") { id }", "oAuth.client.update"),
     ("o-auth/clients/delete/x", "oAuthDeleteClient(id: \"x\") { id }", "oAuth.client.delete"),
-    ("hub/apps/create", "hubCreateApp(input: {code: \"\"}) { id }", "hub.app.create"),
-    ("hub/apps/update/x", "hubUpdateApp(id: \"x\", input: {}) { id }", "hub.app.update"),
+    ("hub/apps/create", "hubCreateApp(payload: {code: \"\"}) { id }", "hub.app.create"),
+    ("hub/apps/update/x", "hubUpdateApp(id: \"x\", payload: {}) { id }", "hub.app.update"),
     ("hub/apps/delete/x", "hubDeleteApp(id: \"x\") { id }", "hub.app.delete"),
-    ("hub/apps-accounts/create", "hubCreateAppAccount(input: {appId: \"\", accountId: \"\"}) { id }", "hub.appAccount.create"),
+    ("hub/apps-accounts/create", "hubCreateAppAccount(payload: {appId: \"\", accountId: \"\"}) { id }", "hub.appAccount.create"),
     ("hub/apps-accounts/delete/x", "hubDeleteAppAccount(id: \"x\") { id }", "hub.appAccount.delete"),
 ];
 
@@ -107,8 +107,8 @@ async fn a_token_of_an_unmarked_client_changes_nothing() {
             assert_eq!(answer["errors"][0]["extensions"]["code"], "CLIENT_MAY_NOT_ADMINISTER", "{mutation}: {answer}");
         }
         // Reads are not affected.
-        hub.rest("iam/accounts/list", json!({})).await.good();
-        let clients = hub.rest("o-auth/clients/list", json!({})).await.good();
+        hub.post("iam/accounts/list", json!({})).await.good();
+        let clients = hub.post("o-auth/clients/list", json!({})).await.good();
         assert_eq!(clients[0]["administers"], false, "{clients}");
         assert_eq!(hub.data("{ iamMeAccount { username } }", json!({})).await["iamMeAccount"]["username"], "root");
         // The same token counts exactly while its client is marked.
@@ -171,7 +171,7 @@ async fn a_caller_that_may_change_but_not_read_gets_only_the_key() {
     let tenant = hub.by(&blind, "iam/tenants/create", &json!({"name": "North"})).await;
     assert_eq!((tenant.status(), tenant.json().as_object().map(serde_json::Map::len)), (201, Some(1)), "{}", tenant.text());
     assert_eq!(text(&tenant.json()["id"]).len(), 36);
-    let document = "mutation { iamCreateTenant(input: {name: \"South\"}) { id name } }";
+    let document = "mutation { iamCreateTenant(payload: {name: \"South\"}) { id name } }";
     let answer = hub.graphql(Some(&blind), document, json!({})).await;
     assert_eq!((answer.get("errors"), &answer["data"]["iamCreateTenant"]["name"]), (None, &json!(null)), "{answer}");
     // Relations need their own permissions.
@@ -185,7 +185,7 @@ async fn a_relation_that_a_document_selects_needs_its_permission() {
     // contract G1.4, I25.3
     for backend in BACKENDS {
         let hub = AdminHub::start(backend).await;
-        let made = "mutation { iamCreateRole(input: {name: \"clerk\", permissions: [\"iam.role.get\"]}) { id permissions { name roles { name } } accounts { id } } }";
+        let made = "mutation { iamCreateRole(payload: {name: \"clerk\", permissions: [\"iam.role.get\"]}) { id permissions { name roles { name } } accounts { id } } }";
         let role = hub.data(made, json!({})).await["iamCreateRole"].take();
         assert_eq!(role["accounts"], json!([]), "{role}");
         assert_eq!(role["permissions"][0]["name"], "iam.role.get", "{role}");
@@ -193,7 +193,7 @@ async fn a_relation_that_a_document_selects_needs_its_permission() {
         assert!(holders.contains(&json!({"name": "clerk"})) && holders.contains(&json!({"name": "administrator"})), "{role}");
         // A refused relation refuses the operation, and nothing changes.
         let (_, half) = hub.account("half", &["iam.account.create", "iam.account.get", "iam.tenant.get"]).await;
-        let document = "mutation { iamCreateAccount(input: {username: \"bo\"}) { username tenants { id } roles { name } } }";
+        let document = "mutation { iamCreateAccount(payload: {username: \"bo\"}) { username tenants { id } roles { name } } }";
         let answer = hub.graphql(Some(&half), document, json!({})).await;
         assert_eq!(answer["data"]["iamCreateAccount"], json!(null), "{answer}");
         assert_eq!(answer["errors"][0]["extensions"]["errors"][0]["path"], "/query/relations/roles", "{answer}");
@@ -244,8 +244,8 @@ async fn the_permission_to_see_sql_can_be_granted() {
         assert_eq!(role.status(), 201, "{}", role.text());
         let (_, reader) = hub.account("reader", &["iam.account.get"]).await;
         let (_, tuner) = hub.account("tuner", &["iam.account.get", "peristyle.explain"]).await;
-        assert_eq!(hub.by(&reader, "iam/accounts/explain", &json!({})).await.problem(403)["code"], "FORBIDDEN");
-        assert_eq!(hub.by(&tuner, "iam/accounts/explain", &json!({})).await.status(), 200);
+        assert_eq!(hub.post_by(&reader, "iam/accounts/explain", &json!({})).await.problem(403)["code"], "FORBIDDEN");
+        assert_eq!(hub.post_by(&tuner, "iam/accounts/explain", &json!({})).await.status(), 200);
         assert_eq!(hub.rest("iam/roles/create", json!({"name": "odd", "permissions": ["peristyle.other"]})).await.status(), 400);
     }
 }

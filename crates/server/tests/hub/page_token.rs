@@ -125,7 +125,7 @@ async fn the_token_reads_and_changes_nothing() {
     let cookie = cookie(&hub.send(&posted("/sign-in", &[("username", "rita"), ("password", PASSWORD)])).await);
     let token = token(&hub, &cookie).await;
     hub.send(&as_bearer(post("/api/iam/roles/list", ""), &token)).await.good();
-    let create = as_bearer(post("/api/iam/roles/create", r#"{"name": "mine", "permissions": []}"#), &token);
+    let create = as_bearer(post("/api/iam/roles/create", r#"{"payload": {"name": "mine", "permissions": []}}"#), &token);
     let refused = hub.send(&create).await.problem(403);
     assert_eq!(refused["code"], "CLIENT_MAY_NOT_ADMINISTER", "{refused}");
     assert!(refused["detail"].as_str().unwrap().contains("/docs"), "{refused}");

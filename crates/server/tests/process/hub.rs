@@ -80,13 +80,14 @@ async fn administration_over_http_shows_no_secret_in_the_trace_log() {
             assert!([200, 201].contains(&answer.status()), "{}", answer.text());
             answer.json()
         };
-        let made = administer("/api/iam/accounts/create", r#"{"username": "bo", "password": "marker-password-2"}"#).await;
+        let made = administer("/api/iam/accounts/create", r#"{"payload": {"username": "bo", "password": "marker-password-2"}}"#).await;
         let bo = made["id"].as_str().expect("an id");
         let link = administer(&format!("/api/iam/accounts/reset/{bo}"), "").await;
-        administer(&format!("/api/iam/accounts/set-password/{bo}"), r#"{"password": "marker-password-3"}"#).await;
+        administer(&format!("/api/iam/accounts/set-password/{bo}"), r#"{"payload": {"password": "marker-password-3"}}"#).await;
         let link = link["link"].as_str().and_then(|link| link.split("link=").nth(1)).expect("a link").to_owned();
-        let other = administer("/api/o-auth/clients/create", r#"{"id": "web", "name": "Web", "redirect": "https://web.test/"}"#).await;
-        let query = r#"{"query": "mutation { oAuthRotateClientSecret(id: \"web\") { secret } iamSetAccountPassword(id: \"BO\", input: {password: \"marker-password-4\"}) { id } }"}"#;
+        let client = r#"{"payload": {"id": "web", "name": "Web", "redirect": "https://web.test/"}}"#;
+        let other = administer("/api/o-auth/clients/create", client).await;
+        let query = r#"{"query": "mutation { oAuthRotateClientSecret(id: \"web\") { secret } iamSetAccountPassword(id: \"BO\", payload: {password: \"marker-password-4\"}) { id } }"}"#;
         let renewed = administer("/graphql", &query.replace("BO", bo)).await;
         let secrets = [&other["secret"], &renewed["data"]["oAuthRotateClientSecret"]["secret"]];
         let [first, second] = secrets.map(|secret| secret.as_str().expect("a secret"));
@@ -108,7 +109,7 @@ async fn a_client_administers_once_it_is_marked_and_the_refusal_says_how() {
         let serving = fixture.serve();
         let token = fixture.password().send(serving.address).await.good()["access_token"].as_str().expect("a token").to_owned();
         let make = |name: &str| {
-            let body = serde_json::json!({ "name": name }).to_string();
+            let body = serde_json::json!({ "payload": { "name": name } }).to_string();
             post("/api/iam/tenants/create", body).header("authorization", &format!("Bearer {token}"))
         };
         let refused = make("North").send(serving.address).await;

@@ -55,7 +55,7 @@ fn on_a_hub_every_description_includes_its_own_resources() {
     let all = json(&run("schema json-schema"));
     assert!(all["$defs"]["IamAccountStatement"].is_object() && all["$defs"]["IamCreateAccountInput"].is_object());
     assert_eq!(json(&run("schema json-schema oAuth.client"))["$ref"], "#/$defs/OAuthClientStatement");
-    assert!(run("schema graphql").contains("iamCreateAccount(input: IamCreateAccountInput!): IamAccount"));
+    assert!(run("schema graphql").contains("iamCreateAccount(payload: IamCreateAccountInput!): IamAccount"));
     assert!(run("schema typescript").contains("export interface IamCreateAccountInput {"));
     assert!(!folder.path("hub.db").exists(), "no database is opened");
     folder.write("peristyle.toml", MANIFEST);

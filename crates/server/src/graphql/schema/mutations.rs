@@ -6,7 +6,7 @@ use std::fmt::Write;
 use query::catalog::Catalog;
 
 use crate::admin_operations::describe::{ANSWER_SHAPES, AnswerShape, is_hub, offered};
-use crate::admin_operations::{FieldKind, Operation, OperationTarget, StringFormat};
+use crate::admin_operations::{FieldKind, Operation, OperationTarget, PAYLOAD, StringFormat};
 
 use super::fields::{describe, object_fields};
 
@@ -36,7 +36,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
             arguments.push("id: ID!".to_owned());
         }
         if !operation.fields.is_empty() {
-            arguments.push(format!("input: {}!", operation.input_name()));
+            arguments.push(format!("{PAYLOAD}: {}!", operation.input_name()));
             mutations.types.push(operation.input_name());
             input(&mut inputs, operation);
         }
@@ -55,10 +55,10 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
 
 fn input(sdl: &mut String, operation: &Operation) {
     sdl.push('\n');
-    describe(sdl, "", &format!("The input of `{}`. A null key counts as left out.", operation.name()));
+    describe(sdl, "", &format!("The payload of `{}`.", operation.name()));
     _ = writeln!(sdl, "input {} {{", operation.input_name());
     for field in operation.fields {
-        describe(sdl, "  ", &format!("{}.", field.description));
+        describe(sdl, "  ", &format!("{}.", field.description()));
         let end = if field.required { "!" } else { "" };
         _ = writeln!(sdl, "  {}: {}{end}", field.name, field_type(field.kind));
     }
