@@ -14,6 +14,7 @@ mod scope;
 #[cfg(test)]
 mod tests;
 mod tree;
+pub mod write;
 
 use std::fmt::Write;
 use std::sync::Arc;

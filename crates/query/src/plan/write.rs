@@ -5,7 +5,7 @@ mod row;
 mod target;
 mod values;
 
-use crate::catalog::write_rules::{WriteOperation, WriteRules};
+use crate::catalog::write_rules::{Bound, WriteOperation, WriteRules};
 use crate::catalog::{FieldId, Link, Relation, Resource};
 use crate::error::{Code, Error, Faults};
 use crate::payload::{Payload, Returning, WriteBody, WriteForm};
@@ -35,6 +35,12 @@ pub struct WritePlan<'c> {
     pub(crate) before: Vec<(Layer, Child<'c>)>,
     /// What rows must be after the change.
     pub(crate) after: Option<Child<'c>>,
+    /// The same without the references, to find out which of both a row lacks.
+    pub(crate) check: Option<Child<'c>>,
+    /// The rows to lock, where `order` or `limit` chooses them.
+    pub(crate) lock: Option<Child<'c>>,
+    /// The fields that the write adds to, if they have bounds, with the rows within the bounds.
+    pub(crate) ranges: Vec<(FieldId, Child<'c>)>,
     /// The references that the payload writes, and where each leads.
     pub(crate) references: Vec<ReferencePlan<'c>>,
     /// What the answer shows of each row.
@@ -104,7 +110,11 @@ pub fn plan_write<'c>(
     }
     let written: Vec<FieldId> = rows.iter().flat_map(RowChange::fields).collect();
     let references = writing.references(&written);
-    let after = writing.after(&written);
+    let bounded: Vec<FieldId> = writing.bounded_increments(&rows);
+    let after = writing.after(&written, &bounded);
+    let check = writing.after(&[], &[]);
+    let ranges = bounded.into_iter().filter_map(|id| Some((id, writing.range(id)?))).collect();
+    let lock = target.as_ref().filter(|target| target.is_chosen).and_then(|_| writing.lock(&body));
     let answer = writing.answer(&body.returning);
     let Writing { faults, lacks_variable, .. } = writing;
     faults.finish()?;
@@ -119,6 +129,9 @@ pub fn plan_write<'c>(
         rows,
         before,
         after,
+        check,
+        lock,
+        ranges,
         references,
         answer,
         is_list: matches!(body.payload, Some(Payload::Many(_))),
@@ -303,7 +316,7 @@ impl<'c> Writing<'c, '_> {
     }
 
     /// What rows must be after the change: in reach, as `check` says, with references that the viewer can read.
-    fn after(&mut self, written: &[FieldId]) -> Option<Child<'c>> {
+    fn after(&mut self, written: &[FieldId], bounded: &[FieldId]) -> Option<Child<'c>> {
         if self.form.operation() == WriteOperation::Delete {
             return None;
         }
@@ -314,10 +327,31 @@ impl<'c> Writing<'c, '_> {
             if let Some(check) = check {
                 filters.push((Layer::Check, planner.constraint(table.resource, table.alias, &check.statement)));
             }
+            filters.extend(bounded.iter().map(|id| (Layer::Check, within_bounds(&table, *id))));
             for relation in relations {
                 filters.extend(reference(planner, &table, relation).map(|filter| (Layer::Check, filter)));
             }
             Self::rows_by_key(planner, &rules.itself, table, filters)
+        })
+    }
+
+    /// The fields that the write adds to, and that have `min` or `max`.
+    fn bounded_increments(&self, rows: &[RowChange]) -> Vec<FieldId> {
+        let resource = self.resource();
+        let changes = rows.first().into_iter().flat_map(|row| &row.changes);
+        let is_bounded = |id: &FieldId| {
+            let rules = &resource.fields[*id].rules.values;
+            rules.min.is_some() || rules.max.is_some()
+        };
+        changes.filter(|(_, change)| matches!(change, Change::Add(_))).map(|(id, _)| *id).filter(is_bounded).collect()
+    }
+
+    /// The rows in which a field is within its bounds.
+    fn range(&mut self, id: FieldId) -> Option<Child<'c>> {
+        let itself = &self.access.rules.itself;
+        self.part(&Statement::empty(Layer::Policy), |planner, table| {
+            let filter = within_bounds(&table, id);
+            Self::rows_by_key(planner, itself, table, vec![(Layer::Check, filter)])
         })
     }
 
@@ -360,6 +394,16 @@ impl<'c> Writing<'c, '_> {
             self.faults.add(Code::WriteDerived, || statement.pointer(at), message);
         }
     }
+}
+
+/// The field is NULL, or within `min` and `max`.
+fn within_bounds<'c>(table: &Table<'c>, id: FieldId) -> Predicate<'c> {
+    let column = table.column(id);
+    let rules = &column.field.rules.values;
+    let compare = |comparison, bound: &Bound| Predicate::Compare { column, comparison, value: bound.value.clone() };
+    let min = rules.min.as_ref().map(|min| compare(Comparison::Gte, min));
+    let max = rules.max.as_ref().map(|max| compare(Comparison::Lte, max));
+    Predicate::any(vec![Predicate::IsNull(column), Predicate::all(min.into_iter().chain(max).collect())])
 }
 
 /// The own fields of the relation are empty, or lead to a row that the viewer can read.

@@ -15,6 +15,7 @@ use crate::value::Value;
 use super::tree::{Logic, Operand, PivotColumn, SqlLookup};
 use super::{Arity, Decode, Kind, Writer};
 
+pub(super) use postgres::{stored_element, stored_values};
 use shared::enum_values;
 pub(super) use shared::sign;
 
@@ -102,6 +103,10 @@ by_dialect! {
     fn place_value(field: &Field, value: &Value);
     /// A sort key as it is read for a position. Where it is sorted as stored, it is read as stored.
     fn position(column: Column<'_>);
+    /// A value in the form that its column stores.
+    fn stored_value(field: &Field, value: &Value);
+    /// What a column holds after a value was added to it.
+    fn added(column: Column<'_>, value: &Value);
     /// A column inside an aggregate function.
     fn measured(column: Column<'_>);
     /// The value of a field inside a json column.
@@ -231,6 +236,22 @@ pub(super) fn before_all(writer: &mut Writer, conditions: usize) {
 pub(super) fn before_any(writer: &mut Writer, branches: usize) {
     if writer.dialect == Dialect::Sqlite && branches > MAX_BRANCHES {
         writer.raw("+");
+    }
+}
+
+/// Locks the rows of a table until the transaction ends.
+pub(super) fn lock_rows(writer: &mut Writer, alias: Alias) {
+    if writer.dialect == Dialect::Postgres {
+        writer.raw(" FOR UPDATE OF ");
+        writer.alias(alias);
+    }
+}
+
+/// The type that a field is bound as in a key.
+pub(super) fn key_kind(dialect: Dialect, field: &Field) -> Kind {
+    match dialect {
+        Dialect::Postgres => postgres::key_kind(field),
+        Dialect::Sqlite => shared::scalar_kind(field.kind.scalar()),
     }
 }
 

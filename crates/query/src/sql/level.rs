@@ -112,7 +112,7 @@ impl<'p> Columns<'p> {
     /// Writes the query, and the levels below.
     pub(super) fn level(self, select: &Select<'_>, tree: &SqlSelect<'_>) -> Level {
         let child = |(child, parent_columns): (&Child<'_>, Vec<usize>)| {
-            let (owner, level) = child_level(select, child, self.dialect);
+            let (owner, level) = child_level(select.scope.table.resource, child, self.dialect);
             ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
         };
         let children = select.children.iter().zip(self.keys).map(child).collect();
@@ -154,9 +154,18 @@ impl<'p> Fetch<'p> {
     }
 }
 
-fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Owner, Level) {
+/// The same level, with rows that stay locked until the transaction ends.
+pub(super) fn locking(parent: &Resource, child: &Child<'_>, dialect: Dialect) -> (Owner, Level) {
+    keyed(parent, child, dialect, Some(child.select.scope.table.alias))
+}
+
+/// The rows of a relation for the keys of its parents.
+pub(super) fn child_level(parent: &Resource, child: &Child<'_>, dialect: Dialect) -> (Owner, Level) {
+    keyed(parent, child, dialect, None)
+}
+
+fn keyed(parent: &Resource, child: &Child<'_>, dialect: Dialect, locked: Option<Alias>) -> (Owner, Level) {
     let select = &child.select;
-    let parent = parent.scope.table.resource;
     let mut columns = Columns::of(select, dialect);
     let rows = ChildRows { child, keys: FromKeys::new(parent, child), dialect };
     let filters = scope::filters(&select.scope, dialect);
@@ -174,7 +183,7 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
     if owner == Owner::Number {
         columns.shift();
     }
-    (owner, columns.level(select, &tree))
+    (owner, columns.level(select, &SqlSelect { locked, ..tree }))
 }
 
 /// The related rows of a batch of parents.

@@ -45,6 +45,9 @@ impl Writer {
         if select.fenced {
             dialect::fence(self);
         }
+        if let Some(alias) = select.locked {
+            dialect::lock_rows(self, alias);
+        }
     }
 
     fn select_list(&mut self, columns: &SelectList<'_>) {

@@ -46,6 +46,8 @@ pub(super) struct SqlSelect<'p> {
     pub(super) bounds: Bounds,
     /// Whether the planner must not join this subquery with the query around it.
     pub(super) fenced: bool,
+    /// The table with rows that stay locked until the transaction ends. SQLite has one writer and needs no locks.
+    pub(super) locked: Option<Alias>,
 }
 
 impl<'p> SqlSelect<'p> {
@@ -60,6 +62,7 @@ impl<'p> SqlSelect<'p> {
             order: OrderBy::NONE,
             bounds: Bounds { limit: None, offset: None },
             fenced: false,
+            locked: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::value::Value;
 
 use super::super::order::{OrderPosition, append};
 use super::super::predicate::{Comparison, Predicate};
-use super::super::{Bounds, Scope, Select, Table};
+use super::super::{Bounds, Child, Scope, Select, Table};
 use super::{RowChange, WriteAddress, Writing};
 
 /// The rows to change, found under the caller's constraint and locked in the order of their keys.
@@ -109,6 +109,22 @@ impl<'c> Writing<'c, '_> {
             Select { scope: Scope { table, filters, joins, order, bounds }, shown: Vec::new(), children: Vec::new() }
         })?;
         Some(TargetPlan { select, keys: None, max_rows, is_chosen })
+    }
+}
+
+impl<'c> Writing<'c, '_> {
+    /// The rows with given keys that the query still chooses, in the order of their keys.
+    pub(super) fn lock(&mut self, body: &WriteBody) -> Option<Child<'c>> {
+        let mut query = body.query.clone()?;
+        query.order.clear();
+        query.limit = None;
+        let statement = merge::merged(parse::Body { query, constraint: body.constraint.clone() });
+        let itself = &self.access.rules.itself;
+        self.part(&statement, |planner, table| {
+            let filters = planner.filters(&table, &statement.filters);
+            let select = select(planner, table, filters, None);
+            Child { relation: itself, pivot: planner.alias(), select }
+        })
     }
 }
 

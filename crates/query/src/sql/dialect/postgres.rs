@@ -4,6 +4,7 @@ mod derived;
 mod foreign;
 mod join_columns;
 mod json_comparison;
+mod stored;
 
 use crate::catalog::{Field, Native};
 use crate::plan::predicate::{Column, Comparison, Membership};
@@ -18,9 +19,11 @@ pub(super) use derived::{bucket, json_path};
 use join_columns::standard;
 pub(super) use join_columns::{
     and_equal_by_index, and_fits, and_other_fits, and_pivot_fits, and_text_by_index, bind_keys, fitting_pivot_column, is_equal_by_bytes,
-    join_column, join_column_to_key, join_column_to_pivot, key, keys, pivot_collation, pivot_column,
+    join_column, join_column_to_key, join_column_to_pivot, key, key_kind, keys, pivot_collation, pivot_column,
 };
 use json_comparison::comparable_json;
+pub(super) use stored::{added, stored_value};
+pub(in crate::sql) use stored::{stored_element, stored_values};
 
 /// Columns of different collations do not compare, and a nondeterministic collation has no patterns and equates different strings.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";

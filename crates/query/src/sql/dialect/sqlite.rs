@@ -2,6 +2,7 @@
 
 mod derived;
 mod double;
+mod stored;
 
 use crate::catalog::{Field, Stored};
 use crate::plan::predicate::{Column, Comparison, Membership};
@@ -9,6 +10,7 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 pub(super) use self::derived::{bucket, json_path, related};
+pub(super) use self::stored::{added, stored_value};
 pub(super) use self::{fitted as grouped, fitted as grouped_shown, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
 use super::super::{Arity, Kind, Source, Writer};

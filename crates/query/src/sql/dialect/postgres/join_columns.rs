@@ -37,7 +37,7 @@ pub(in super::super) fn is_equal_by_bytes(own: &Field, other: &Field) -> bool {
 }
 
 /// The type that the keys of a field are bound as.
-fn key_kind(field: &Field) -> Kind {
+pub(in super::super) fn key_kind(field: &Field) -> Kind {
     match (field.kind.scalar(), &field.native) {
         (Scalar::Int, Native::Standard) => Kind::Int4,
         // As it is stored, so that a pivot's column of the same type compares with it in any time zone of the session.

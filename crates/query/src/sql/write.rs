@@ -1,0 +1,119 @@
+//! [`WritePlan`] → SQL: the statements of a write, in the order in which a transaction runs them.
+
+mod change;
+mod diagnosis;
+
+use crate::catalog::Resource;
+use crate::catalog::write_rules::WriteOperation;
+use crate::payload::WriteForm;
+use crate::plan::write::WritePlan;
+use crate::plan::{Child, Select};
+use crate::pointer::Layer;
+use crate::value::Value;
+
+use super::tree::{ColumnUse, Expression, SelectList, SqlSelect};
+use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, scope};
+
+pub use diagnosis::{Diagnosis, IncrementCheck, KeyedCheck, RowStatement, UniqueLookup, diagnosis};
+
+/// A write ready to run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WriteQuery {
+    pub form: WriteForm,
+    /// The types that the columns of the key are bound as.
+    pub key_kinds: Vec<Kind>,
+    /// How to find and lock the rows; none for a create.
+    pub target: Option<Target>,
+    /// The rows with given keys that are as they must be before the change, and the layer that asks for it.
+    pub before: Vec<(Layer, ChildLevel)>,
+    pub changes: Vec<WriteChange>,
+    /// The rows with given keys that are as they must be after the change.
+    pub after: Option<ChildLevel>,
+    /// The rows of the answer; none if only their number is asked for.
+    pub answer: Option<ChildLevel>,
+    /// Whether the answer has one row rather than a list.
+    pub is_one: bool,
+    pub dry_run: bool,
+}
+
+impl WriteQuery {
+    /// Whether the answer shows rows as they were before.
+    pub fn answers_before(&self) -> bool {
+        self.form.operation() == WriteOperation::Delete
+    }
+}
+
+/// The rows that a write changes.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Reads the columns of the keys, and locks the rows unless `lock` does.
+    pub level: Level,
+    /// Locks the rows with given keys, where `order` or `limit` chose them.
+    pub lock: Option<ChildLevel>,
+    /// The keys that the request names, in its order.
+    pub keys: Option<Vec<Vec<Value>>>,
+    /// The most rows that may be found.
+    pub max_rows: u64,
+}
+
+/// A statement that changes rows.
+#[derive(Clone, Debug)]
+pub struct WriteChange {
+    pub sql: Sql,
+    /// The parameters of further runs of the same text.
+    pub more: Vec<Vec<Param>>,
+    /// The rows of the payload that its runs change, in order; empty if it changes the rows with given keys.
+    pub items: Vec<usize>,
+}
+
+/// Renders a write. It cannot fail: the plan is checked.
+pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
+    let resource = plan.resource;
+    let keyed = |child: &Child<'_>| keyed_level(resource, child, dialect);
+    let target = plan.target.as_ref().map(|target| {
+        let is_locked_later = target.is_chosen && dialect == Dialect::Postgres;
+        Target {
+            level: target_level(&target.select, !is_locked_later, dialect),
+            lock: is_locked_later.then(|| lock(plan, dialect)).flatten(),
+            keys: target.keys.clone(),
+            max_rows: target.max_rows,
+        }
+    });
+    WriteQuery {
+        form: plan.form,
+        key_kinds: resource.key_fields().map(|field| dialect::key_kind(dialect, field)).collect(),
+        target,
+        before: plan.before.iter().map(|(layer, child)| (*layer, keyed(child))).collect(),
+        changes: change::changes(plan, dialect),
+        after: plan.after.as_ref().map(keyed),
+        answer: plan.answer.as_ref().map(keyed),
+        is_one: plan.form.takes_id() || (plan.form == WriteForm::Create && !plan.is_list),
+        dry_run: plan.dry_run,
+    }
+}
+
+/// The rows with given keys.
+fn keyed_level(resource: &Resource, child: &Child<'_>, dialect: Dialect) -> ChildLevel {
+    let (owner, level) = level::child_level(resource, child, dialect);
+    let parent_columns = (0..child.relation.link.own_fields().len()).collect();
+    ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
+}
+
+/// The keys of the rows that a select finds.
+fn target_level(select: &Select<'_>, is_locked: bool, dialect: Dialect) -> Level {
+    let table = &select.scope.table;
+    let columns = table.resource.key.iter().map(|id| Expression::Column(table.column(*id), ColumnUse::Key)).collect();
+    let tree = scope::select(SelectList::unnamed(columns), &select.scope, dialect);
+    let locked = is_locked.then_some(table.alias);
+    let tree = SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, locked, ..tree };
+    Level { sql: print::sql(&tree, dialect), outputs: Vec::new(), children: Vec::new(), page_end: None }
+}
+
+/// Locks the rows with given keys, in the order of the keys.
+fn lock(plan: &WritePlan<'_>, dialect: Dialect) -> Option<ChildLevel> {
+    let child = plan.lock.as_ref()?;
+    let (owner, level) = level::locking(plan.resource, child, dialect);
+    let parent_columns = (0..plan.resource.key.len()).collect();
+    Some(ChildLevel { key: child.relation.json_key.clone(), many: false, parent_columns, owner, level })
+}

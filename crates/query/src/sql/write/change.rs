@@ -1,0 +1,198 @@
+//! The statements that change rows: INSERT, UPDATE and DELETE.
+
+use crate::catalog::write_rules::WriteOperation;
+use crate::catalog::{Field, FieldId, Resource};
+use crate::plan::predicate::{Alias, Column, Comparison};
+use crate::plan::write::{Change, RowChange, WritePlan};
+use crate::sql::tree::Logic;
+use crate::sql::{Dialect, Sql, Writer, dialect};
+use crate::value::Value;
+
+use super::WriteChange;
+
+/// The only table of a statement that changes rows.
+const TABLE: Alias = Alias(0);
+
+pub(super) fn changes(plan: &WritePlan<'_>, dialect: Dialect) -> Vec<WriteChange> {
+    let resource = plan.resource;
+    match plan.form.operation() {
+        WriteOperation::Create => inserts(resource, &plan.rows, dialect),
+        WriteOperation::Delete if resource.soft_delete.is_none() => {
+            vec![WriteChange { sql: delete(resource, dialect), more: Vec::new(), items: Vec::new() }]
+        }
+        _ if plan.is_list => {
+            let each = |(item, row): (usize, &RowChange)| WriteChange {
+                sql: update_one(resource, row, &row.key, dialect),
+                more: Vec::new(),
+                items: vec![item],
+            };
+            plan.rows.iter().enumerate().map(each).collect()
+        }
+        _ => {
+            let sql = plan.rows.first().map(|row| update(resource, row, dialect));
+            sql.into_iter().map(|sql| WriteChange { sql, more: Vec::new(), items: Vec::new() }).collect()
+        }
+    }
+}
+
+/// One INSERT for all rows with the same columns: a row may leave a column to the database.
+fn inserts(resource: &Resource, rows: &[RowChange], dialect: Dialect) -> Vec<WriteChange> {
+    let mut groups: Vec<(Vec<FieldId>, Vec<usize>)> = Vec::new();
+    for (item, row) in rows.iter().enumerate() {
+        let mut fields: Vec<FieldId> = row.fields().collect();
+        fields.sort_unstable();
+        match groups.iter_mut().find(|(known, _)| *known == fields) {
+            Some((_, items)) => items.push(item),
+            None => groups.push((fields, vec![item])),
+        }
+    }
+    let group = |(fields, items): (Vec<FieldId>, Vec<usize>)| match dialect {
+        Dialect::Postgres if items.len() > 1 && !fields.is_empty() => {
+            WriteChange { sql: insert_many(resource, &fields, rows, &items), more: Vec::new(), items }
+        }
+        Dialect::Postgres | Dialect::Sqlite => {
+            let mut each = items.iter().map(|item| insert(resource, &fields, &rows[*item], dialect));
+            let first = each.next();
+            let more = each.map(|sql| sql.params).collect();
+            WriteChange { sql: first.unwrap_or_else(|| Writer::new(dialect).finish()), more, items }
+        }
+    };
+    groups.into_iter().map(group).collect()
+}
+
+fn value_of(row: &RowChange, id: FieldId) -> &Value {
+    let found = row.changes.iter().find(|(field, _)| *field == id).map(|(_, change)| change);
+    match found {
+        Some(Change::Set(value)) => value,
+        Some(Change::Add(_)) | None => &Value::Null,
+    }
+}
+
+/// `INSERT INTO t (…) VALUES (…) RETURNING` the key.
+pub(super) fn insert(resource: &Resource, fields: &[FieldId], row: &RowChange, dialect: Dialect) -> Sql {
+    let mut writer = begin_insert(resource, fields, dialect);
+    if fields.is_empty() {
+        writer.raw(" DEFAULT VALUES");
+    } else {
+        writer.raw(" VALUES (");
+        writer.separated(", ", fields, |writer, id| dialect::stored_value(writer, &resource.fields[*id], value_of(row, *id)));
+        writer.raw(")");
+    }
+    returning(&mut writer, resource);
+    writer.finish()
+}
+
+/// One statement with an array for each column. Rows are inserted in the order of the payload.
+fn insert_many(resource: &Resource, fields: &[FieldId], rows: &[RowChange], items: &[usize]) -> Sql {
+    let mut writer = begin_insert(resource, fields, Dialect::Postgres);
+    writer.raw(" SELECT ");
+    writer.enumerated(", ", fields, |writer, index, id| dialect::stored_element(writer, &resource.fields[*id], index));
+    writer.raw(" FROM unnest(");
+    writer.separated(", ", fields, |writer, id| {
+        let values: Vec<&Value> = items.iter().map(|item| value_of(&rows[*item], *id)).collect();
+        dialect::stored_values(writer, &resource.fields[*id], &values);
+    });
+    writer.raw(") WITH ORDINALITY AS r(");
+    writer.enumerated(", ", fields, |writer, index, _| {
+        writer.raw("c");
+        writer.number(index);
+    });
+    writer.raw(", n) ORDER BY r.n");
+    returning(&mut writer, resource);
+    writer.finish()
+}
+
+fn begin_insert(resource: &Resource, fields: &[FieldId], dialect: Dialect) -> Writer {
+    let mut writer = Writer::new(dialect);
+    writer.raw("INSERT INTO ");
+    writer.table_name(&resource.table);
+    if !fields.is_empty() {
+        writer.raw(" (");
+        writer.separated(", ", fields, |writer, id| writer.identifier(&resource.fields[*id].column));
+        writer.raw(")");
+    }
+    writer
+}
+
+fn returning(writer: &mut Writer, resource: &Resource) {
+    writer.raw(" RETURNING ");
+    writer.has_one_table = true;
+    writer.separated(", ", resource.key_fields(), |writer, field| dialect::key(writer, Column { alias: TABLE, field }));
+}
+
+/// An UPDATE of the rows with given keys.
+fn update(resource: &Resource, row: &RowChange, dialect: Dialect) -> Sql {
+    let mut writer = begin_update(resource, row.changes.iter().map(|(id, change)| (*id, change)), dialect);
+    writer.raw(" WHERE ");
+    by_keys(&mut writer, resource);
+    writer.finish()
+}
+
+/// An UPDATE of the row with this key. It returns the key, so that a missing row is noticed.
+pub(super) fn update_one(resource: &Resource, row: &RowChange, key: &[Value], dialect: Dialect) -> Sql {
+    let mut writer = begin_update(resource, row.changes.iter().map(|(id, change)| (*id, change)), dialect);
+    writer.raw(" WHERE ");
+    by_values(&mut writer, resource, key);
+    writer.finish()
+}
+
+/// An UPDATE of one column of the rows with given keys.
+pub(super) fn update_column(resource: &Resource, id: FieldId, change: &Change, dialect: Dialect) -> Sql {
+    let mut writer = begin_update(resource, std::iter::once((id, change)), dialect);
+    writer.raw(" WHERE ");
+    by_keys(&mut writer, resource);
+    writer.finish()
+}
+
+fn begin_update<'r>(resource: &Resource, changes: impl IntoIterator<Item = (FieldId, &'r Change)>, dialect: Dialect) -> Writer {
+    let mut writer = Writer::new(dialect);
+    writer.raw("UPDATE ");
+    writer.table_name(&resource.table);
+    writer.raw(" AS t0 SET ");
+    writer.separated(", ", changes, |writer, (id, change)| {
+        let field = &resource.fields[id];
+        writer.identifier(&field.column);
+        writer.raw(" = ");
+        match change {
+            Change::Set(value) => dialect::stored_value(writer, field, value),
+            Change::Add(value) => dialect::added(writer, Column { alias: TABLE, field }, value),
+        }
+    });
+    writer
+}
+
+/// A DELETE of the rows with given keys.
+pub(super) fn delete(resource: &Resource, dialect: Dialect) -> Sql {
+    let mut writer = Writer::new(dialect);
+    writer.raw("DELETE FROM ");
+    writer.table_name(&resource.table);
+    writer.raw(" AS t0 WHERE ");
+    by_keys(&mut writer, resource);
+    writer.finish()
+}
+
+fn by_keys(writer: &mut Writer, resource: &Resource) {
+    let fields: Vec<&Field> = resource.key_fields().collect();
+    let column = |field| Column { alias: TABLE, field };
+    if let [field] = fields[..]
+        && dialect::can_list_keys(writer.dialect, field, field)
+    {
+        return dialect::in_key_list(writer, column(field), field);
+    }
+    writer.raw("(");
+    writer.separated(", ", &fields, |writer, field| dialect::join_column_to_key(writer, column(field), field));
+    writer.raw(") IN (SELECT ");
+    writer.enumerated(", ", &fields, |writer, index, _| {
+        writer.raw("k.v");
+        writer.number(index);
+    });
+    writer.raw(" FROM ");
+    dialect::keys(writer, &fields);
+    writer.raw(")");
+}
+
+fn by_values(writer: &mut Writer, resource: &Resource, key: &[Value]) {
+    writer.separated(" AND ", resource.key_fields().zip(key), |writer, (field, value)| {
+        dialect::compare(writer, Column { alias: TABLE, field }, Comparison::Eq, value, Logic::UnknownIsFalse);
+    });
+}

@@ -1,0 +1,162 @@
+//! The statements that find out why a write was refused: all faults of all rows.
+
+use crate::catalog::write_rules::{TableConstraint, WriteOperation};
+use crate::catalog::{Field, FieldId, Resource};
+use crate::plan::predicate::{Alias, Column};
+use crate::plan::write::{Change, RowChange, WritePlan};
+use crate::sql::{ChildLevel, Dialect, Kind, Sql, Writer, dialect};
+use crate::value::Value;
+
+use super::change::{delete, insert, update_column, update_one};
+use super::{Target, WriteQuery, keyed_level};
+
+/// What to ask the database about a refused write, in one transaction that is rolled back.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    pub operation: WriteOperation,
+    pub key_kinds: Vec<Kind>,
+    pub target: Option<Target>,
+    /// References that must lead to a row that the caller can read.
+    pub references: Vec<KeyedCheck>,
+    /// Unique keys of new rows.
+    pub unique_keys: Vec<UniqueLookup>,
+    pub increments: Vec<IncrementCheck>,
+    pub rows: Vec<RowStatement>,
+    pub after: Option<ChildLevel>,
+    /// The constraints of the table, by name.
+    pub constraints: Vec<TableConstraint>,
+    /// The column of each field; empty for a derived one.
+    pub columns: Vec<String>,
+    pub table: String,
+}
+
+/// Rows that must exist for values of the payload.
+#[derive(Clone, Debug)]
+pub struct KeyedCheck {
+    pub fields: Vec<FieldId>,
+    pub kinds: Vec<Kind>,
+    pub level: ChildLevel,
+    /// For each row of the payload the values; none if it does not write all of them, or one is null.
+    pub values: Vec<Option<Vec<Value>>>,
+}
+
+/// Rows that must not exist for values of the payload.
+#[derive(Clone, Debug)]
+pub struct UniqueLookup {
+    pub fields: Vec<FieldId>,
+    pub kinds: Vec<Kind>,
+    /// Returns the numbers of the keys that exist.
+    pub sql: Sql,
+    pub values: Vec<Option<Vec<Value>>>,
+}
+
+/// A field that the write adds to.
+#[derive(Clone, Debug)]
+pub struct IncrementCheck {
+    pub field: FieldId,
+    /// Adds to this field alone.
+    pub sql: Sql,
+    /// The rows within the bounds of the field, if it has any.
+    pub range: Option<ChildLevel>,
+}
+
+/// The statement of one row by itself.
+#[derive(Clone, Debug)]
+pub struct RowStatement {
+    pub sql: Sql,
+    /// Whether it takes given keys.
+    pub by_keys: bool,
+}
+
+/// What to ask about a refused write.
+pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Diagnosis {
+    let resource = plan.resource;
+    let operation = plan.form.operation();
+    let kinds = |fields: &[FieldId]| fields.iter().map(|id| dialect::key_kind(dialect, &resource.fields[*id])).collect();
+    let references = plan.references.iter().map(|reference| KeyedCheck {
+        kinds: kinds(&reference.fields),
+        level: keyed_level(resource, &reference.child, dialect),
+        values: plan.rows.iter().map(|row| values_of(row, &reference.fields)).collect(),
+        fields: reference.fields.clone(),
+    });
+    let unique_keys = plan.rules.facts.unique_keys.iter().filter(|_| operation == WriteOperation::Create).map(|fields| UniqueLookup {
+        kinds: kinds(fields),
+        sql: existing(resource, fields, dialect),
+        values: plan.rows.iter().map(|row| values_of(row, fields)).collect(),
+        fields: fields.clone(),
+    });
+    let first = plan.rows.first();
+    let added = first.into_iter().flat_map(|row| &row.changes).filter(|(id, change)| is_increment(plan, *id, change));
+    let range = |id: FieldId| plan.ranges.iter().find(|(field, _)| *field == id).map(|(_, child)| keyed_level(resource, child, dialect));
+    let increments =
+        added.map(|(id, change)| IncrementCheck { field: *id, sql: update_column(resource, *id, change, dialect), range: range(*id) });
+    Diagnosis {
+        operation,
+        key_kinds: query.key_kinds.clone(),
+        target: query.target.clone(),
+        references: references.collect(),
+        unique_keys: unique_keys.filter(|lookup| lookup.values.iter().any(Option::is_some)).collect(),
+        increments: increments.collect(),
+        rows: rows(plan, query, dialect),
+        after: plan.check.as_ref().map(|child| keyed_level(resource, child, dialect)),
+        constraints: plan.rules.facts.constraints.clone(),
+        columns: resource.fields.iter().map(column_name).collect(),
+        table: resource.table.name.plain().to_owned(),
+    }
+}
+
+fn column_name(field: &Field) -> String {
+    if field.derived.is_some() { String::new() } else { field.column.plain().to_owned() }
+}
+
+fn is_increment(plan: &WritePlan<'_>, id: FieldId, change: &Change) -> bool {
+    matches!(change, Change::Add(_)) && plan.rules.version != Some(id)
+}
+
+fn rows(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Vec<RowStatement> {
+    let resource = plan.resource;
+    let alone = |sql| RowStatement { sql, by_keys: false };
+    match plan.form.operation() {
+        WriteOperation::Create => {
+            let insert = |row: &RowChange| {
+                let mut fields: Vec<FieldId> = row.fields().collect();
+                fields.sort_unstable();
+                alone(insert(resource, &fields, row, dialect))
+            };
+            plan.rows.iter().map(insert).collect()
+        }
+        WriteOperation::Delete if resource.soft_delete.is_none() => vec![RowStatement { sql: delete(resource, dialect), by_keys: true }],
+        _ if plan.is_list => plan.rows.iter().map(|row| alone(update_one(resource, row, &row.key, dialect))).collect(),
+        _ => query.changes.iter().map(|change| RowStatement { sql: change.sql.clone(), by_keys: true }).collect(),
+    }
+}
+
+/// The values of these fields, if the row sets all of them and none is null.
+fn values_of(row: &RowChange, fields: &[FieldId]) -> Option<Vec<Value>> {
+    let value = |id: &FieldId| {
+        row.changes.iter().find_map(|(field, change)| match change {
+            Change::Set(value) if field == id && *value != Value::Null => Some(value.clone()),
+            _ => None,
+        })
+    };
+    fields.iter().map(value).collect()
+}
+
+/// The numbers of the keys that a row of the table has, in reach or not: a unique index tells as much.
+fn existing(resource: &Resource, fields: &[FieldId], dialect: Dialect) -> Sql {
+    let mut writer = Writer::new(dialect);
+    let own: Vec<&Field> = fields.iter().map(|id| &resource.fields[*id]).collect();
+    writer.raw("SELECT k.n FROM ");
+    dialect::keys(&mut writer, &own);
+    writer.raw(" WHERE EXISTS (SELECT 1 FROM ");
+    writer.table_name(&resource.table);
+    writer.raw(" AS t0 WHERE ");
+    writer.enumerated(" AND ", &own, |writer, index, field| {
+        dialect::join_column_to_key(writer, Column { alias: Alias(0), field }, field);
+        writer.raw(" = k.v");
+        writer.number(index);
+    });
+    writer.raw(")");
+    writer.finish()
+}
