@@ -113,6 +113,13 @@ impl Batch {
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows::of(self)
     }
+
+    /// Writes one row with its relations.
+    pub(crate) fn write_row(&self, index: usize, out: &mut Vec<u8>) {
+        let mut rows = Rows::from(self, index);
+        rows.begin();
+        rows.write(out, usize::MAX);
+    }
 }
 
 impl Loaded {

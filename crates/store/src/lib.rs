@@ -14,6 +14,7 @@ pub mod run;
 pub mod schema;
 mod settings;
 mod sqlite;
+pub mod writes;
 
 pub use database::{Answer, Database};
 pub use error::Error;

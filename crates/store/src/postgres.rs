@@ -14,6 +14,7 @@ mod rows;
 mod stream;
 mod tls;
 mod value_encoder;
+mod write_session;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub(crate) use lease::{Lease, LeaseState};
 pub(crate) use page::page;
 use pooler::{Pooling, PoolingProbe};
 pub(crate) use stream::{StreamStart, proceed, start};
+pub(crate) use write_session::PostgresWrites;
 
 /// Microseconds and days from 1970 to 2000, where PostgreSQL's own dates begin.
 pub(crate) const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
@@ -222,11 +224,20 @@ impl Postgres {
         Postgres { context, ..self.clone() }
     }
 
+    /// A pool of connections for writes to resources.
+    fn write_pool(&self, size: usize) -> Result<managed::Pool<Manager>, Error> {
+        self.writing_pool(self.timeout, size)
+    }
+
     pub(crate) fn writers(&self, max_timeout: Duration) -> Result<managed::Pool<Manager>, Error> {
+        self.writing_pool(max_timeout, self.size)
+    }
+
+    fn writing_pool(&self, max_timeout: Duration, size: usize) -> Result<managed::Pool<Manager>, Error> {
         let Manager { connector, probe, prepare, abandoned_timeout, .. } = self.pool.manager();
         let (connector, probe, setup) = (connector.clone(), probe.clone(), writer_setup(max_timeout).into());
         let manager = Manager { connector, probe, prepare: *prepare, abandoned_timeout: *abandoned_timeout, setup };
-        pool(manager, self.size, self.pool_timeout)
+        pool(manager, size, self.pool_timeout)
     }
 
     async fn lease(&self) -> Result<Lease, Error> {

@@ -5,6 +5,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseSettings {
     pub pool: usize,
+    /// How many connections change rows of resources. SQLite has one.
+    pub write_pool: usize,
     /// How many more connections are reserved for account lookups and health checks.
     pub reserved: usize,
     pub timeout: Duration,
@@ -30,6 +32,7 @@ impl Default for DatabaseSettings {
         let seconds = Duration::from_secs(30);
         DatabaseSettings {
             pool: 16,
+            write_pool: 4,
             reserved: 0,
             timeout: seconds,
             lock_timeout: Duration::from_secs(5),

@@ -6,12 +6,14 @@ mod cell;
 mod derived;
 mod functions;
 mod ilike;
+mod increment;
 mod interrupt;
 mod read;
 mod row_encoder;
 mod sample;
 mod session;
 mod snapshot;
+mod write_session;
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -34,6 +36,7 @@ pub(crate) use row_encoder::readable;
 pub(crate) use sample::{check_collations, encoding_of, sample_rows};
 use session::Session;
 pub(crate) use snapshot::{page, stream};
+pub(crate) use write_session::SqliteWrites;
 
 const MAX_STATEMENTS: usize = 256;
 /// How long sampling one table may take, so that an endless view does not block the others.
@@ -234,6 +237,7 @@ fn connect(location: &Location, session: &Session) -> Result<Connection, Error> 
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
     derived::install(&connection)?;
+    increment::install(&connection)?;
     Ok(connection)
 }
 

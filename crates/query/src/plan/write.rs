@@ -267,20 +267,31 @@ impl<'c> Writing<'c, '_> {
                 }
             }
         }
-        if let [row] = rows
-            && let Some(value) = &row.version
-        {
-            expected.push(value.clone());
+        let for_all = rows.first().filter(|row| rows.len() == 1 && row.key.is_empty());
+        expected.extend(for_all.and_then(|row| row.version.clone()));
+        let for_each = if for_all.is_none() && rows.iter().any(|row| row.version.is_some()) { rows } else { &[] };
+        if expected.is_empty() && for_each.is_empty() {
+            return Vec::new();
         }
-        expected.into_iter().filter_map(|value| Some((Layer::Expect, self.expected_version(version, value)?))).collect()
-    }
-
-    fn expected_version(&mut self, version: FieldId, value: Value) -> Option<Child<'c>> {
-        let itself = &self.access.rules.itself;
-        self.part(&Statement::empty(Layer::Expect), |planner, table| {
-            let filter = Predicate::Compare { column: table.column(version), comparison: Comparison::Eq, value };
-            Self::rows_by_key(planner, itself, table, vec![(Layer::Expect, filter)])
-        })
+        let itself = &rules.itself;
+        let child = self.part(&Statement::empty(Layer::Expect), |planner, table| {
+            let equal = |id: FieldId, value: &Value| Predicate::Compare {
+                column: table.column(id),
+                comparison: Comparison::Eq,
+                value: value.clone(),
+            };
+            let mut all: Vec<Predicate<'c>> = expected.iter().map(|value| equal(version, value)).collect();
+            // Each row of a list has its own.
+            let one = |row: &RowChange| {
+                let key = table.resource.key.iter().zip(&row.key).map(|(id, value)| equal(*id, value));
+                Predicate::all(key.chain(row.version.as_ref().map(|value| equal(version, value))).collect())
+            };
+            if !for_each.is_empty() {
+                all.push(Predicate::any(for_each.iter().map(one).collect()));
+            }
+            Self::rows_by_key(planner, itself, table, vec![(Layer::Expect, Predicate::all(all))])
+        });
+        child.map(|child| (Layer::Expect, child)).into_iter().collect()
     }
 
     /// The references that are written to targets that the viewer may read. Otherwise the database alone decides.

@@ -86,7 +86,7 @@ impl Keys {
         self.found.find(self.hasher.hash_one(key), |number| self.parts.at(*number as usize) == key).copied()
     }
 
-    pub(super) fn number(&self, row: usize) -> Option<usize> {
+    pub(crate) fn number(&self, row: usize) -> Option<usize> {
         let number = self.of_row[row];
         (number != NONE).then_some(number as usize)
     }
@@ -101,6 +101,21 @@ impl Keys {
             }
         }
         part
+    }
+
+    /// How many rows were added.
+    pub(crate) fn rows(&self) -> usize {
+        self.of_row.len()
+    }
+
+    /// The parts of each key, in the order of their numbers.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Vec<Vec<u8>>> + '_ {
+        (0..self.len() as u32).map(|number| self.parts.of(number).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Whether both have the same keys in the same order.
+    pub(crate) fn is_same(&self, other: &Keys) -> bool {
+        self.parts.ends == other.parts.ends && self.parts.bytes == other.parts.bytes
     }
 
     pub(crate) fn width(&self) -> usize {

@@ -76,7 +76,12 @@ impl Rows<'_> {
 
 impl<'b> Rows<'b> {
     pub(super) fn of(batch: &'b Batch) -> Self {
-        Rows { batch, next: 0, steps: Vec::new() }
+        Rows::from(batch, 0)
+    }
+
+    /// The rows from this one on.
+    pub(super) fn from(batch: &'b Batch, next: usize) -> Self {
+        Rows { batch, next, steps: Vec::new() }
     }
 
     /// Writes a row up to its next relation of unbounded size.

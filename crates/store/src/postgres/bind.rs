@@ -23,6 +23,15 @@ pub(super) fn typed<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeI
     sql.params().iter().map(move |param| (PgParam { param, keys }, kind(param)))
 }
 
+/// The same for parameters without their statement.
+pub(super) fn list<'a>(params: &'a [Param], keys: Option<&'a Keys>) -> impl ExactSizeIterator<Item = PgParam<'a>> {
+    params.iter().map(move |param| PgParam { param, keys })
+}
+
+pub(super) fn typed_list<'a>(params: &'a [Param], keys: Option<&'a Keys>) -> impl ExactSizeIterator<Item = (PgParam<'a>, Type)> {
+    params.iter().map(move |param| (PgParam { param, keys }, kind(param)))
+}
+
 pub(super) fn kind(param: &Param) -> Type {
     let (one, list) = types(param.kind);
     if param.arity == Arity::One { one } else { list }
@@ -104,7 +113,7 @@ pub(crate) fn array<T>(
 }
 
 /// Writes a value's binary form. The plan has checked that value and kind fit.
-fn scalar(out: &mut BytesMut, kind: Kind, value: &Value) {
+pub(super) fn scalar(out: &mut BytesMut, kind: Kind, value: &Value) {
     match (kind, value) {
         (_, Value::Bool(value)) => out.put_u8(u8::from(*value)),
         (Kind::Int4, Value::Int(value)) => out.extend_from_slice(&(*value as i32).to_be_bytes()),

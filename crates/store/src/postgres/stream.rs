@@ -10,8 +10,8 @@ use tokio_postgres::{Row, RowStream};
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
 use crate::run::{
-    self, AnswerContext, BatchSize, Cursor, PageTotal, RowSet, RunningStatement, Sink, Source, StatementPart, StatementTime, Streaming,
-    page_total,
+    self, AnswerContext, BatchSize, Cursor, PageTotal, RelatedRows, RowSet, RunningStatement, Sink, Source, StatementPart, StatementTime,
+    Streaming, page_total,
 };
 
 use super::rows::{collect, open, related, take_rows, total};
@@ -101,7 +101,7 @@ impl Cursor<PostgresSnapshot<'_>> for OpenRows {
     }
 }
 
-impl Source for PostgresSnapshot<'_> {
+impl RelatedRows for PostgresSnapshot<'_> {
     fn context(&self) -> &AnswerContext {
         &self.postgres.context
     }
@@ -109,7 +109,9 @@ impl Source for PostgresSnapshot<'_> {
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
         related(self.lease, self.postgres, child, keys, left).await
     }
+}
 
+impl Source for PostgresSnapshot<'_> {
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error> {
         let (postgres, timeout) = (streaming.source.postgres, streaming.source.postgres.timeout);
         let mut running = postgres.context.begin(&rows.level.sql, StatementPart::Related);

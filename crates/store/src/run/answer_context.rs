@@ -31,6 +31,8 @@ pub enum StatementPart {
     Rows,
     Related,
     Total,
+    /// A statement of a write.
+    Write,
 }
 
 impl StatementPart {
@@ -39,6 +41,7 @@ impl StatementPart {
             StatementPart::Rows => "rows",
             StatementPart::Related => "related",
             StatementPart::Total => "total",
+            StatementPart::Write => "write",
         }
     }
 }

@@ -10,12 +10,15 @@ use crate::assemble::{After, Batch, Gathered, Keys, Member, Portion};
 
 use super::{AnswerContext, BatchSize, RunningStatement, Sink};
 
-pub(crate) trait Source: Sized {
+/// Reads the rows of relations.
+pub(crate) trait RelatedRows: Sized {
     fn context(&self) -> &AnswerContext;
 
     /// The rows that are related to these keys, up to the bytes that are left.
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error>;
+}
 
+pub(crate) trait Source: RelatedRows {
     /// Opens a cursor for the rows that are related to one row, and writes them by [`Streaming::drain`].
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error>;
 }
@@ -116,12 +119,12 @@ impl<S: Source> Streaming<'_, S> {
 
 /// Loads the levels below a batch with one statement a level; returns how many rows. If they do not fit, loads nothing and marks the batch
 /// as heavy.
-pub(crate) async fn load<S: Source>(source: &mut S, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<usize, Error> {
+pub(crate) async fn load<S: RelatedRows>(source: &mut S, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<usize, Error> {
     // Most statements have no relations, and skip the allocation.
     if level.children.is_empty() { Ok(0) } else { Box::pin(load_children(source, level, batch, left)).await }
 }
 
-async fn load_children<S: Source>(source: &mut S, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<usize, Error> {
+async fn load_children<S: RelatedRows>(source: &mut S, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<usize, Error> {
     let pending = std::mem::take(&mut batch.pending);
     let mut loaded = Vec::with_capacity(pending.len());
     let mut count = 0;

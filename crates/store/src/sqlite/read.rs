@@ -72,8 +72,18 @@ fn add_keys(keys: &mut [Keys], level: &Level, row: &Row<'_>) {
     }
 }
 
+/// A checked value as the part of a key.
+pub(super) fn key_bytes(value: &Value) -> Vec<u8> {
+    let cell = cell(value);
+    key_part(ValueRef::from(&cell)).unwrap_or_default()
+}
+
+pub(super) fn bind_one(statement: &mut Statement<'_>, index: usize, value: &Value) -> rusqlite::Result<()> {
+    statement.raw_bind_parameter(index, SqliteParam(value))
+}
+
 /// A key's value as JSON, as the level below reads it.
-fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
+pub(super) fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(24);
     match cell {
         ValueRef::Integer(number) => crate::json_encoder::integer(&mut out, number),
@@ -147,7 +157,7 @@ pub(super) fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<&Keys>
 }
 
 /// `[k, …]`, or `[[a, b], …]` for keys of several parts.
-fn keys_as_json(keys: &Keys) -> String {
+pub(super) fn keys_as_json(keys: &Keys) -> String {
     let width = keys.width();
     let mut out = vec![b'['];
     let mut columns: Vec<_> = (0..width).map(|part| keys.column(part)).collect();

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
-use crate::run::{AnswerContext, BatchSize, Cursor, RowSet, Sink, Source, StatementPart, Streaming, load};
+use crate::run::{AnswerContext, BatchSize, Cursor, RelatedRows, RowSet, Sink, Source, StatementPart, Streaming, load};
 
 use super::read::{bind, prepared, related, take_rows, total};
 use super::{Interrupt, Sqlite};
@@ -85,7 +85,7 @@ impl Cursor<SqliteSnapshot<'_>> for Rows<'_> {
     }
 }
 
-impl Source for SqliteSnapshot<'_> {
+impl RelatedRows for SqliteSnapshot<'_> {
     fn context(&self) -> &AnswerContext {
         self.context
     }
@@ -93,7 +93,9 @@ impl Source for SqliteSnapshot<'_> {
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
         related(self.connection, self.context, child, keys, left)
     }
+}
 
+impl Source for SqliteSnapshot<'_> {
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error> {
         let (sql, context) = (&rows.level.sql, streaming.source.context);
         let mut running = context.begin(sql, StatementPart::Related);

@@ -15,6 +15,7 @@ use crate::value::{self, Value};
 use super::{WriteAddress, Writing, values};
 
 /// The instant and the random bytes of a write.
+#[expect(missing_debug_implementations, reason = "a closure has none")]
 pub struct WriteMoment<'r> {
     /// Microseconds since 1970.
     pub now: i64,

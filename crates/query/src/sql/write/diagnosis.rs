@@ -67,6 +67,8 @@ pub struct RowStatement {
     pub sql: Sql,
     /// Whether it takes given keys.
     pub by_keys: bool,
+    /// The values that it sets.
+    pub values: Vec<(FieldId, Value)>,
 }
 
 /// What to ask about a refused write.
@@ -116,20 +118,39 @@ fn is_increment(plan: &WritePlan<'_>, id: FieldId, change: &Change) -> bool {
 
 fn rows(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Vec<RowStatement> {
     let resource = plan.resource;
-    let alone = |sql| RowStatement { sql, by_keys: false };
     match plan.form.operation() {
         WriteOperation::Create => {
             let insert = |row: &RowChange| {
                 let mut fields: Vec<FieldId> = row.fields().collect();
                 fields.sort_unstable();
-                alone(insert(resource, &fields, row, dialect))
+                RowStatement { sql: insert(resource, &fields, row, dialect), by_keys: false, values: set_values(row) }
             };
             plan.rows.iter().map(insert).collect()
         }
-        WriteOperation::Delete if resource.soft_delete.is_none() => vec![RowStatement { sql: delete(resource, dialect), by_keys: true }],
-        _ if plan.is_list => plan.rows.iter().map(|row| alone(update_one(resource, row, &row.key, dialect))).collect(),
-        _ => query.changes.iter().map(|change| RowStatement { sql: change.sql.clone(), by_keys: true }).collect(),
+        WriteOperation::Delete if resource.soft_delete.is_none() => {
+            vec![RowStatement { sql: delete(resource, dialect), by_keys: true, values: Vec::new() }]
+        }
+        _ if plan.is_list => {
+            let update = |row: &RowChange| RowStatement {
+                sql: update_one(resource, row, &row.key, dialect),
+                by_keys: false,
+                values: set_values(row),
+            };
+            plan.rows.iter().map(update).collect()
+        }
+        _ => {
+            let values = plan.rows.first().map_or_else(Vec::new, set_values);
+            query.changes.iter().map(|change| RowStatement { sql: change.sql.clone(), by_keys: true, values: values.clone() }).collect()
+        }
     }
+}
+
+fn set_values(row: &RowChange) -> Vec<(FieldId, Value)> {
+    let set = |(id, change): &(FieldId, Change)| match change {
+        Change::Set(value) => Some((*id, value.clone())),
+        Change::Add(_) => None,
+    };
+    row.changes.iter().filter_map(set).collect()
 }
 
 /// The values of these fields, if the row sets all of them and none is null.

@@ -1,0 +1,290 @@
+//! Writes on PostgreSQL: a pool of writing connections, and the transactions on them.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use deadpool::managed::Pool;
+use futures_util::TryStreamExt;
+use query::sql::write::{Diagnosis, WriteQuery};
+use query::sql::{ChildLevel, Kind};
+use query::value::Value;
+use tokio_postgres::RowStream;
+use tokio_postgres::error::DbError;
+
+use crate::assemble::{Gathered, Keys};
+use crate::run::{AnswerContext, RelatedRows, StatementPart, is_cached};
+use crate::settings::{PoolFigures, Prepare};
+use crate::writes::{
+    DatabaseRefusal, MAX_TRIES, RefusalKind, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession,
+    Written, diagnose, write,
+};
+use crate::{DatabaseSettings, Error};
+
+use super::row_encoder::column;
+use super::rows::related;
+use super::{Connection, Lease, LeaseState, Manager, Postgres, STALE, bind, lease};
+
+/// The connections that change rows. The readers' connections cannot.
+#[derive(Clone)]
+pub(crate) struct PostgresWrites {
+    pool: Pool<Manager>,
+    /// The settings of reads inside a write.
+    postgres: Postgres,
+}
+
+impl std::fmt::Debug for PostgresWrites {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("PostgresWrites").field("pool", &self.pool.status()).finish_non_exhaustive()
+    }
+}
+
+impl PostgresWrites {
+    pub(crate) fn of(postgres: &Postgres, settings: &DatabaseSettings) -> Result<Self, Error> {
+        Ok(PostgresWrites { pool: postgres.write_pool(settings.write_pool)?, postgres: postgres.clone() })
+    }
+
+    pub(crate) fn for_answer(&self, context: AnswerContext) -> Self {
+        PostgresWrites { pool: self.pool.clone(), postgres: self.postgres.for_answer(context) }
+    }
+
+    pub(crate) fn pool(&self) -> PoolFigures {
+        let status = self.pool.status();
+        PoolFigures { in_use: status.size.saturating_sub(status.available), idle: status.available, waiting: status.waiting }
+    }
+
+    pub(crate) async fn write(&self, query: &WriteQuery) -> Result<Written, WriteFailure> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.in_time(self.try_write(query)).await {
+                Err(TransactionError::Again) if tries < MAX_TRIES => {}
+                result => return result.map_err(failure),
+            }
+        }
+    }
+
+    async fn try_write(&self, query: &WriteQuery) -> Result<Written, TransactionError> {
+        let mut session = self.begin().await?;
+        let written = write(&mut session, query).await?;
+        if query.dry_run {
+            session.end("ROLLBACK").await?;
+        } else {
+            session.end("COMMIT").await?;
+        }
+        Ok(written)
+    }
+
+    pub(crate) async fn diagnose(&self, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
+        let asked = async {
+            let mut session = self.begin().await?;
+            let faults = diagnose(&mut session, diagnosis).await?;
+            session.end("ROLLBACK").await?;
+            Ok(faults)
+        };
+        match self.in_time(asked).await {
+            // The write itself is tried again.
+            Err(TransactionError::Again | TransactionError::Unexplained) => Ok(Vec::new()),
+            result => result.map_err(failure),
+        }
+    }
+
+    /// One timeout for the whole transaction.
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, TransactionError>>) -> Result<T, TransactionError> {
+        tokio::time::timeout(self.postgres.timeout, work).await.unwrap_or(Err(TransactionError::Store(Error::Timeout)))
+    }
+
+    /// Begins a transaction. A dropped session rolls it back.
+    async fn begin(&self) -> Result<PostgresSession<'_>, Error> {
+        let mut can_retry = true;
+        loop {
+            let mut lease = lease(&self.pool).await?;
+            lease.enter(LeaseState::InTransaction);
+            let mut session = PostgresSession { lease, postgres: &self.postgres };
+            match session.batch("BEGIN").await {
+                Ok(()) => return Ok(session),
+                // The pool may hold connections to a server that has restarted.
+                Err(SessionError::Store(Error::Unavailable(_))) if can_retry => can_retry = false,
+                Err(SessionError::Store(error)) => return Err(error),
+                Err(SessionError::Refused(_) | SessionError::Again) => return Err(Error::Unavailable("BEGIN was refused".to_owned())),
+            }
+        }
+    }
+}
+
+fn failure(error: TransactionError) -> WriteFailure {
+    match error {
+        TransactionError::Refused(refusal) => WriteFailure::Refused(refusal),
+        TransactionError::Unexplained => WriteFailure::Unexplained,
+        TransactionError::Again => WriteFailure::Store(Error::Unavailable("other writes kept changing the same rows".to_owned())),
+        TransactionError::Store(error) => WriteFailure::Store(error),
+    }
+}
+
+struct PostgresSession<'p> {
+    lease: Lease,
+    postgres: &'p Postgres,
+}
+
+/// What a step returned, or why the database refused it.
+type Step<T> = Result<Result<T, SessionError>, tokio_postgres::Error>;
+
+impl PostgresSession<'_> {
+    fn timeout(&self) -> Duration {
+        self.postgres.timeout
+    }
+
+    async fn batch(&mut self, text: &'static str) -> Result<(), SessionError> {
+        let timeout = self.timeout();
+        let step = async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(text).await) };
+        self.lease.step(timeout, step).await?
+    }
+
+    async fn end(mut self, text: &'static str) -> Result<(), SessionError> {
+        self.batch(text).await?;
+        self.lease.enter(LeaseState::Idle);
+        Ok(())
+    }
+
+    /// Runs a statement, and does something with its rows.
+    async fn run<T>(
+        &mut self,
+        statement: Statement<'_>,
+        read: impl AsyncFnOnce(RowStream) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, SessionError> {
+        let timeout = self.timeout();
+        let running = self.postgres.context.begin(statement.sql, StatementPart::Write);
+        let step = async |connection: &mut Connection| -> Step<T> {
+            let stream = match open(connection, statement).await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    if is_stale(&error) {
+                        connection.forget(statement.sql.text());
+                    }
+                    return sorted(Err(error));
+                }
+            };
+            sorted(read(stream).await)
+        };
+        let result = self.lease.step(timeout, step).await?;
+        running.end(0);
+        result
+    }
+}
+
+async fn open(connection: &mut Connection, statement: Statement<'_>) -> Result<RowStream, tokio_postgres::Error> {
+    let Statement { sql, params, keys } = statement;
+    if connection.prepare == Prepare::Off || !is_cached(sql.text()) {
+        return Box::pin(connection.client.query_typed_raw(sql.text(), bind::typed_list(params, keys))).await;
+    }
+    let prepared = connection.statement(sql).await?;
+    connection.client.query_raw(&prepared, bind::list(params, keys)).await
+}
+
+fn is_stale(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| STALE.contains(&code.code()))
+}
+
+/// Keeps a refusal of the database apart from failures of the connection.
+fn sorted<T>(result: Result<T, tokio_postgres::Error>) -> Step<T> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(error) => match error.as_db_error().and_then(session_error) {
+            Some(refused) => Ok(Err(refused)),
+            None => Err(error),
+        },
+    }
+}
+
+fn session_error(error: &DbError) -> Option<SessionError> {
+    let code = error.code().code();
+    if matches!(code, "40001" | "40P01") || STALE.contains(&code) {
+        return Some(SessionError::Again);
+    }
+    let constraint = |kind| {
+        let name = error.constraint().unwrap_or_default().to_owned();
+        DatabaseRefusal::Constraint { name, kind }
+    };
+    let refusal = match code {
+        "23505" => constraint(RefusalKind::Unique),
+        // The table of the error is the one with the foreign key; the diagnosis knows whether that is its own.
+        "23503" | "23001" => constraint(RefusalKind::InUse),
+        "23502" => DatabaseRefusal::Columns { columns: error.column().map(str::to_owned).into_iter().collect(), kind: RefusalKind::Other },
+        "23514" | "23P01" => constraint(RefusalKind::Other),
+        "22003" => DatabaseRefusal::Range,
+        // Integrity, data, WITH CHECK OPTION, and what a trigger raises.
+        _ if ["22", "23", "44", "P0"].iter().any(|class| code.starts_with(class)) => DatabaseRefusal::Other,
+        _ => return None,
+    };
+    tracing::debug!(code, message = error.message(), "the database refused a write");
+    Some(SessionError::Refused(refusal))
+}
+
+impl RelatedRows for PostgresSession<'_> {
+    fn context(&self) -> &AnswerContext {
+        &self.postgres.context
+    }
+
+    async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
+        related(&mut self.lease, self.postgres, child, keys, left).await
+    }
+}
+
+impl WriteSession for PostgresSession<'_> {
+    async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
+        let read = async |stream: RowStream| {
+            let mut stream = pin!(stream);
+            let mut keys = Keys::new(width);
+            while let Some(row) = stream.try_next().await? {
+                keys.add((0..width).map(|index| column(&row, index)));
+            }
+            Ok(keys)
+        };
+        self.run(statement, read).await
+    }
+
+    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
+        let read = async |stream: RowStream| {
+            let mut stream = pin!(stream);
+            while stream.try_next().await?.is_some() {}
+            Ok(stream.rows_affected().unwrap_or(0))
+        };
+        self.run(statement, read).await
+    }
+
+    async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError> {
+        let read = async |stream: RowStream| {
+            let rows: Vec<_> = stream.try_collect().await?;
+            rows.iter().map(|row| Ok((row.try_get::<_, i64>(0)? - 1) as u32)).collect()
+        };
+        self.run(statement, read).await
+    }
+
+    async fn settle_constraints(&mut self) -> Result<(), SessionError> {
+        self.batch("SET CONSTRAINTS ALL IMMEDIATE").await
+    }
+
+    async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError> {
+        self.batch(match savepoint {
+            Savepoint::Set => "SAVEPOINT row",
+            Savepoint::Release => "RELEASE SAVEPOINT row",
+            Savepoint::Undo => "ROLLBACK TO SAVEPOINT row; RELEASE SAVEPOINT row",
+        })
+        .await
+    }
+
+    fn key_part(kind: Kind, value: &Value) -> Vec<u8> {
+        let mut out = BytesMut::new();
+        bind::scalar(&mut out, kind, value);
+        out.to_vec()
+    }
+
+    /// An error names the constraint.
+    async fn broken_references(&mut self, _: &str, _: &[(String, Value)]) -> Result<Vec<Vec<String>>, SessionError> {
+        Ok(Vec::new())
+    }
+
+    fn memory(&self) -> usize {
+        self.postgres.memory
+    }
+}

@@ -1,0 +1,97 @@
+//! What a transaction of a write needs of a database.
+
+use query::sql::{Kind, Param, Sql};
+use query::value::Value;
+
+use crate::Error;
+use crate::assemble::Keys;
+use crate::run::RelatedRows;
+
+/// An open transaction.
+pub(crate) trait WriteSession: RelatedRows {
+    /// The keys that a statement returns, one a row.
+    async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError>;
+
+    /// Runs a statement; returns how many rows it changed.
+    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError>;
+
+    /// The numbers of given keys that a statement returns, counted from zero.
+    async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError>;
+
+    /// Makes constraints that wait for the end of the transaction speak now.
+    async fn settle_constraints(&mut self) -> Result<(), SessionError>;
+
+    async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError>;
+
+    /// A value as the part of a key.
+    fn key_part(kind: Kind, value: &Value) -> Vec<u8>;
+
+    /// The foreign keys of a table that values of its columns break, as lists of columns. Only for a database that does not name them in
+    /// its error.
+    async fn broken_references(&mut self, table: &str, values: &[(String, Value)]) -> Result<Vec<Vec<String>>, SessionError>;
+
+    /// How many bytes of rows the answer may have.
+    fn memory(&self) -> usize;
+}
+
+/// A statement with its parameters and the keys that it takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Statement<'s> {
+    pub(crate) sql: &'s Sql,
+    pub(crate) params: &'s [Param],
+    pub(crate) keys: Option<&'s Keys>,
+}
+
+impl<'s> Statement<'s> {
+    pub(crate) fn of(sql: &'s Sql, keys: Option<&'s Keys>) -> Self {
+        Statement { sql, params: sql.params(), keys }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Savepoint {
+    Set,
+    /// Keeps what was done since.
+    Release,
+    /// Undoes what was done since.
+    Undo,
+}
+
+#[derive(Debug)]
+pub(crate) enum SessionError {
+    /// The data is refused.
+    Refused(DatabaseRefusal),
+    /// A deadlock, a conflict or a changed table: the whole transaction is tried again.
+    Again,
+    Store(Error),
+}
+
+impl From<Error> for SessionError {
+    fn from(error: Error) -> Self {
+        SessionError::Store(error)
+    }
+}
+
+/// Why a database refused data. Its own message stays in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DatabaseRefusal {
+    /// A constraint of this name. The flag says whether rows of another table refer to the row.
+    Constraint { name: String, kind: RefusalKind },
+    /// A constraint of these columns.
+    Columns { columns: Vec<String>, kind: RefusalKind },
+    /// A foreign key that the database does not name.
+    SomeReference,
+    /// A number beyond the range of its column.
+    Range,
+    /// Anything else.
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefusalKind {
+    Unique,
+    Reference,
+    /// Rows of another table refer to the row.
+    InUse,
+    Other,
+}

@@ -1,0 +1,196 @@
+//! The steps of a write inside its transaction. A step that finds a refusal ends it, and the caller rolls back.
+
+use bytes::Bytes;
+use query::pointer::Layer;
+use query::sql::write::{Target, WriteQuery};
+use query::sql::{ChildLevel, Kind};
+use query::value::Value;
+
+use crate::Error;
+use crate::assemble::{Batch, Gathered, Keys};
+use crate::run::load;
+
+use super::session::Statement;
+use super::{SessionError, WriteRefusal, WriteSession, Written};
+
+#[derive(Debug)]
+pub(crate) enum TransactionError {
+    Refused(WriteRefusal),
+    Unexplained,
+    Again,
+    Store(Error),
+}
+
+impl From<Error> for TransactionError {
+    fn from(error: Error) -> Self {
+        TransactionError::Store(error)
+    }
+}
+
+impl From<SessionError> for TransactionError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Refused(_) => TransactionError::Unexplained,
+            SessionError::Again => TransactionError::Again,
+            SessionError::Store(error) => TransactionError::Store(error),
+        }
+    }
+}
+
+/// Runs all steps of a write. The caller commits, or rolls back.
+pub(crate) async fn write<S: WriteSession>(session: &mut S, query: &WriteQuery) -> Result<Written, TransactionError> {
+    let mut keys = match &query.target {
+        Some(target) => find(session, &query.key_kinds, target).await?,
+        None => Keys::new(query.key_kinds.len()),
+    };
+    if query.target.is_some() && keys.len() == 0 {
+        return Ok(Written { count: 0, rows: query.answer.as_ref().map(|_| Bytes::from_static(b"[]")) });
+    }
+    for (layer, level) in &query.before {
+        if !are_all_there(session, level, &keys).await? {
+            let refusal = if *layer == Layer::Scope { WriteRefusal::OutOfScope } else { WriteRefusal::Stale };
+            return Err(TransactionError::Refused(refusal));
+        }
+    }
+    let before = if query.answers_before() { answer(session, query, &keys).await? } else { None };
+    change(session, query, &mut keys).await?;
+    session.settle_constraints().await?;
+    if let Some(level) = &query.after
+        && !are_all_there(session, level, &keys).await?
+    {
+        return Err(TransactionError::Unexplained);
+    }
+    let rows = if query.answers_before() { before } else { answer(session, query, &keys).await? };
+    Ok(Written { count: keys.rows(), rows })
+}
+
+/// Finds and locks the rows to change; their keys in the order of the request.
+pub(crate) async fn find<S: WriteSession>(session: &mut S, kinds: &[Kind], target: &Target) -> Result<Keys, TransactionError> {
+    let width = kinds.len();
+    let found = session.keys(Statement::of(&target.level.sql, None), width).await?;
+    if let Some(named) = &target.keys {
+        if found.len() < named.len() {
+            return Err(TransactionError::Refused(WriteRefusal::NotFound));
+        }
+        return Ok(keys_of::<S>(kinds, named.iter().map(|values| Some(values.as_slice()))));
+    }
+    if found.len() as u64 > target.max_rows {
+        return Err(TransactionError::Refused(WriteRefusal::TooManyRows { max: target.max_rows }));
+    }
+    if let Some(lock) = &target.lock
+        && found.len() > 0
+    {
+        // While this waited for locks, other rows may have come first.
+        let is_locked = are_all_there(session, lock, &found).await?;
+        let again = session.keys(Statement::of(&target.level.sql, None), width).await?;
+        if !is_locked || !again.is_same(&found) {
+            return Err(TransactionError::Again);
+        }
+    }
+    Ok(found)
+}
+
+/// Keys from values; a row without them has none.
+pub(crate) fn keys_of<'v, S: WriteSession>(kinds: &[Kind], rows: impl Iterator<Item = Option<&'v [Value]>>) -> Keys {
+    let mut keys = Keys::new(kinds.len());
+    for values in rows {
+        match values {
+            None => keys.add(kinds.iter().map(|_| None)),
+            Some(values) => {
+                let parts: Vec<Vec<u8>> = kinds.iter().zip(values).map(|(kind, value)| S::key_part(*kind, value)).collect();
+                keys.add(parts.iter().map(|part| Some(part.as_slice())));
+            }
+        }
+    }
+    keys
+}
+
+/// For each key whether the level has its row.
+pub(crate) async fn are_there<S: WriteSession>(session: &mut S, level: &ChildLevel, keys: &Keys) -> Result<Vec<bool>, Error> {
+    let mut there = vec![false; keys.len()];
+    if keys.len() == 0 {
+        return Ok(there);
+    }
+    let mut left = usize::MAX;
+    if let Gathered::Whole(owners, _) = session.related(level, keys, &mut left).await? {
+        owners.into_iter().for_each(|owner| there[owner as usize] = true);
+    }
+    Ok(there)
+}
+
+async fn are_all_there<S: WriteSession>(session: &mut S, level: &ChildLevel, keys: &Keys) -> Result<bool, Error> {
+    Ok(are_there(session, level, keys).await?.into_iter().all(|there| there))
+}
+
+async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut Keys) -> Result<(), TransactionError> {
+    let is_create = query.target.is_none();
+    let mut made: Vec<Option<Vec<Vec<u8>>>> = Vec::new();
+    for change in &query.changes {
+        let runs = std::iter::once(change.sql.params()).chain(change.more.iter().map(Vec::as_slice));
+        let mut items = change.items.iter();
+        for params in runs {
+            let statement = Statement { sql: &change.sql, params, keys: Some(&*keys) };
+            if !is_create {
+                let changed = session.execute(statement).await?;
+                let expected = if change.items.is_empty() { keys.len() } else { 1 };
+                // A trigger or a rule kept a row from its change.
+                if changed != expected as u64 {
+                    return Err(TransactionError::Unexplained);
+                }
+                continue;
+            }
+            let new = session.keys(statement, query.key_kinds.len()).await?;
+            for key in new.each() {
+                let Some(item) = items.next() else { return Err(TransactionError::Unexplained) };
+                if made.len() <= *item {
+                    made.resize(item + 1, None);
+                }
+                made[*item] = Some(key);
+            }
+        }
+        if is_create && items.next().is_some() {
+            return Err(TransactionError::Unexplained);
+        }
+    }
+    if is_create {
+        for key in &made {
+            let Some(key) = key else { return Err(TransactionError::Unexplained) };
+            keys.add(key.iter().map(|part| Some(part.as_slice())));
+        }
+    }
+    Ok(())
+}
+
+/// The rows of the answer in the order of the keys.
+async fn answer<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &Keys) -> Result<Option<Bytes>, TransactionError> {
+    let Some(level) = &query.answer else { return Ok(None) };
+    let mut left = session.memory();
+    let too_large = || TransactionError::Refused(WriteRefusal::AnswerTooLarge);
+    let Gathered::Whole(owners, mut batch) = session.related(level, keys, &mut left).await? else { return Err(too_large()) };
+    load(session, &level.level, &mut batch, &mut left).await?;
+    if batch.is_heavy() || batch.written_size() > session.memory() {
+        return Err(too_large());
+    }
+    written(&batch, &owners, keys, query.is_one).map(Some).ok_or(TransactionError::Unexplained)
+}
+
+fn written(batch: &Batch, owners: &[u32], keys: &Keys, is_one: bool) -> Option<Bytes> {
+    let mut rows = vec![None; keys.len()];
+    for (row, owner) in owners.iter().enumerate() {
+        rows[*owner as usize] = Some(row);
+    }
+    let mut out = Vec::with_capacity(batch.written_size() + 2);
+    if !is_one {
+        out.push(b'[');
+    }
+    for index in 0..keys.rows() {
+        if index > 0 {
+            out.push(b',');
+        }
+        batch.write_row(rows[keys.number(index)?]?, &mut out);
+    }
+    if !is_one {
+        out.push(b']');
+    }
+    Some(out.into())
+}
