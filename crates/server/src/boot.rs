@@ -10,6 +10,7 @@ use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use store::check::Report;
 use store::hub_records::{Records, TablesState, accounts, clients, rights};
+use store::writes::Writers;
 use store::{Database, DatabaseSettings};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -23,8 +24,8 @@ use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
 use crate::key_files;
-use crate::query_service::QueryService;
 use crate::query_service::reader::DatabaseReader;
+use crate::query_service::{QueryService, WriteMetrics};
 use crate::satellite::Satellite;
 use crate::slow_statements::SlowStatements;
 use crate::traces::Tracer;
@@ -57,7 +58,8 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
     let slow_statements = config.slow_statement.map(SlowStatements::from);
     let reader = DatabaseReader::new(primary, replica, &budgets).logging(slow_statements);
-    let queries = QueryService { catalog: Arc::new(catalog), reader, budgets };
+    let writers = writers(config, &reader.primary, &catalog)?;
+    let queries = QueryService { catalog: Arc::new(catalog), reader, budgets, writers, writes: WriteMetrics::default() };
     Ok(AppState { queries, authenticator, graphql, app_files, tracer })
 }
 
@@ -73,8 +75,22 @@ pub async fn reload(config: &Config, current: &AppState) -> Result<AppState, Boo
     if let Some(hub) = current.authenticator.as_hub() {
         declare_permissions(hub.records(), &catalog).await?;
     }
-    let queries = QueryService { catalog: Arc::new(catalog), ..current.queries.clone() };
+    let writers = match &current.queries.writers {
+        Some(writers) => Some(writers.clone()),
+        None => writers(config, &current.queries.reader.primary, &catalog)?,
+    };
+    let queries = QueryService { catalog: Arc::new(catalog), writers, ..current.queries.clone() };
     Ok(AppState { queries, graphql, ..current.clone() })
+}
+
+/// The connections for writes, if a resource has any.
+fn writers(config: &Config, primary: &Database, catalog: &Catalog) -> Result<Option<Writers>, BootError> {
+    if !catalog.resources().iter().any(|resource| resource.write_rules().is_some()) {
+        return Ok(None);
+    }
+    let url = config.database_write_url.as_deref();
+    let writers = Writers::open(primary, url, &config.database);
+    writers.map(Some).map_err(|error| BootError(format!("{}: {error}", if url.is_some() { "DATABASE_WRITE_URL" } else { "DATABASE_URL" })))
 }
 
 /// Runs work that takes long while other requests go on: moves the other tasks of this thread to another one, if there is one.

@@ -18,3 +18,8 @@ pub(crate) fn unix_nanoseconds() -> u64 {
 pub fn rfc3339(time: Timestamp) -> String {
     query::value::timestamp_text(time.unix().saturating_mul(1_000_000)).map_or_else(String::new, Into::into)
 }
+
+/// The instant of a write, in microseconds since 1970.
+pub(crate) fn unix_microseconds() -> i64 {
+    i64::try_from(unix_nanoseconds() / 1_000).unwrap_or(i64::MAX)
+}

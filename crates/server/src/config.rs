@@ -27,7 +27,7 @@ pub use allowed_hosts::AllowedHosts;
 pub use satellite::{Binding, SatelliteSettings, Secret};
 use setting::{Environment, Setting, invalid};
 pub use traces::{ParentDecision, Sampler, TraceSettings};
-use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network};
+use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network, write_url};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}: {problem}")]
@@ -60,6 +60,8 @@ pub struct Config {
     pub redis_url: Option<String>,
     pub database_url: String,
     pub database_read_url: Option<String>,
+    /// Where writes to resources go, if not to `database_url`.
+    pub database_write_url: Option<String>,
     pub database: DatabaseSettings,
     pub manifest: ManifestPath,
     pub listen: SocketAddr,
@@ -177,6 +179,7 @@ impl Config {
             private_key_path: setting("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
             key_mode: setting("OAUTH_KEY_MODE").choice(&[("warn", KeyMode::Warn), ("strict", KeyMode::Strict)])?,
             database_read_url: read_url(&env.secret("DATABASE_READ_URL"), &database_url)?,
+            database_write_url: write_url(&env.secret("DATABASE_WRITE_URL"), &database_url)?,
             database_url,
             database: database_settings(env, &budget)?,
             budget,
@@ -211,6 +214,7 @@ fn database_settings(env: Environment<'_>, budget: &BudgetSettings) -> Result<Da
     let max_cost = setting("QUERY_MAX_COST").optional(|_| setting("QUERY_MAX_COST").number(0, 1..=1_000_000_000_000))?;
     Ok(DatabaseSettings {
         pool,
+        write_pool: setting("DATABASE_WRITE_POOL").number(defaults.write_pool, 1..=1000)?,
         reserved: Budgets::reserved_connections(pool),
         timeout: setting("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
         prepare: setting("DATABASE_PREPARE").choice(&[("on", Prepare::On), ("off", Prepare::Off)])?,
@@ -228,10 +232,10 @@ const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
 const VARIABLES: &str = "\
     OAUTH_STRATEGY OAUTH_PRIVATE_KEY_PATH OAUTH_KEY_MODE OAUTH_HUB_URL OAUTH_HUB_INTERNAL_URL OAUTH_CLIENT_ID \
     OAUTH_CLIENT_SECRET OAUTH_CLIENT_SECRET_FILE OAUTH_REDIRECT_URI OAUTH_AUDIENCES LOGIN_BINDING SSL_CERT_FILE \
-    REFRESH_FAMILY_MAX_AGE REFRESH_GRACE REDIS_URL DATABASE_URL DATABASE_READ_URL DATABASE_POOL DATABASE_TIMEOUT \
+    REFRESH_FAMILY_MAX_AGE REFRESH_GRACE REDIS_URL DATABASE_URL DATABASE_READ_URL DATABASE_WRITE_URL DATABASE_POOL DATABASE_WRITE_POOL DATABASE_TIMEOUT \
     DATABASE_PREPARE DATABASE_MMAP PERISTYLE_MANIFEST LISTEN APP_URL APP_FILES APP_CORS_ORIGIN TRUSTED_PROXIES \
     ALLOWED_HOSTS MEMORY_BUDGET MAX_CONNECTIONS MAX_CONNECTIONS_PER_ADDRESS STREAM_TIMEOUT QUERY_MAX_COST \
-    METRICS_LISTEN GRAPHQL_INTROSPECTION LOG LOG_FORMAT DATABASE_URL_FILE DATABASE_READ_URL_FILE REDIS_URL_FILE \
+    METRICS_LISTEN GRAPHQL_INTROSPECTION LOG LOG_FORMAT DATABASE_URL_FILE DATABASE_READ_URL_FILE DATABASE_WRITE_URL_FILE REDIS_URL_FILE \
     QUERY_MAX_ROWS LOG_SLOW_STATEMENTS PID_FILE OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT \
     OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_HEADERS_FILE OTEL_SERVICE_NAME \
     OTEL_TRACES_SAMPLER OTEL_TRACES_SAMPLER_ARG";

@@ -2,6 +2,7 @@
 
 mod graphql;
 pub(crate) mod oauth;
+mod write;
 
 use std::borrow::Cow;
 
@@ -17,6 +18,8 @@ use crate::budget::Overloaded;
 
 pub(crate) use graphql::MediaType;
 pub use graphql::Refusal;
+pub(crate) use write::write_problems;
+pub use write::{WriteFaultCode, WriteProblem};
 
 /// Why a request is refused. The message is the `detail` that the client sees.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +72,8 @@ pub enum Problem {
     HubUnavailable,
     #[error("{}", store_detail(.0))]
     Store(#[from] store::Error),
+    #[error("{0}")]
+    Write(#[from] WriteProblem),
     /// A bug or a misconfiguration. Only the log names it.
     #[error("{INTERNAL}")]
     Internal(&'static str),
@@ -179,6 +184,11 @@ impl Problem {
         })
     }
 
+    /// The kind of problem, for programs.
+    pub(crate) fn code(&self) -> &'static str {
+        self.head().1
+    }
+
     fn kind(&self) -> ProblemKind {
         let (status, code, title) = self.head();
         let header = self.header(status).map(|(name, _)| match name {
@@ -230,6 +240,7 @@ impl Problem {
             }
             Problem::Store(store::Error::NotReady(_)) => (StatusCode::SERVICE_UNAVAILABLE, "RESOURCE_NOT_READY", "Resource not ready"),
             Problem::Store(store::Error::Timeout) => (StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "Statement timed out"),
+            Problem::Write(problem) => problem.head(),
             Problem::Store(_) | Problem::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "Internal error"),
         }
     }
@@ -248,7 +259,7 @@ impl Problem {
     /// The problem for GraphQL: the message, and the object for `extensions`.
     pub(crate) fn extensions(&self) -> (String, impl Serialize + use<>) {
         let (_, mut json) = self.json();
-        if let Problem::Statement(_) | Problem::Input(_) = self {
+        if let Problem::Statement(_) | Problem::Input(_) | Problem::Write(WriteProblem::Input(_)) = self {
             json.code = "BAD_REQUEST";
         }
         (json.detail.clone(), json)
@@ -274,6 +285,7 @@ impl Problem {
                     Some(error.faults.iter().map(|fault| fault_json(fault.code.as_str(), &fault.path, &fault.message)).collect())
                 }
                 Problem::Input(faults) => Some(faults.clone()),
+                Problem::Write(problem) => problem.errors(),
                 _ => None,
             },
         };

@@ -5,6 +5,8 @@ pub(crate) mod operation;
 pub mod reader;
 mod row_key;
 mod statement_log;
+pub(crate) mod write;
+pub(crate) mod write_metrics;
 
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use query::policy::{self, ReadAccess};
 use query::sql::{self, Query};
 use store::Answer;
 use store::run::Format;
+use store::writes::Writers;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::budget::{Budgets, CallerKey};
@@ -27,6 +30,7 @@ use crate::problem::Problem;
 use reader::DatabaseReader;
 
 pub(crate) use row_key::key_parts;
+pub use write_metrics::WriteMetrics;
 
 /// The size limit of one record of a hub. An account with tens of thousands of tenants is below it.
 pub(crate) const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
@@ -40,6 +44,9 @@ pub struct QueryService {
     pub catalog: Arc<Catalog>,
     pub reader: DatabaseReader,
     pub budgets: Budgets,
+    /// The connections for writes, if a resource has any.
+    pub writers: Option<Writers>,
+    pub writes: WriteMetrics,
 }
 
 impl QueryService {

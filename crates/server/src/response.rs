@@ -6,6 +6,8 @@ use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 
 /// How many rows the server answers at most, on an answer to a statement that names no limit.
 pub(crate) const ROW_LIMIT: HeaderName = HeaderName::from_static("x-row-limit");
+/// On the answer to a write that was rolled back, as the request asked.
+pub(crate) const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 pub(crate) fn json(text: impl Into<Body>) -> Response<Body> {

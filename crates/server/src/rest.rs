@@ -3,16 +3,18 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, Request, State};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::Response;
 use axum::routing::any;
 use percent_encoding::percent_decode_str;
-use query::catalog::ResourceId;
+use query::catalog::write_rules::WriteOperation;
+use query::catalog::{Resource, ResourceId};
 use query::error::{Code, Error};
 use query::parse;
+use query::payload::{self, WriteForm};
 use query::plan::Operation;
-use query::policy::ReadAccess;
+use query::policy::{ReadAccess, WriteAccess};
 use query::statement::FieldSelection;
 use store::Answer;
 use store::run::Format;
@@ -26,8 +28,9 @@ use crate::metrics::NamedResources;
 use crate::problem::{NO_SUCH_PATH, Problem};
 use crate::query_service::operation::ReadOperation;
 use crate::query_service::reader::Reading;
+use crate::query_service::write::{WriteAnswer, WriteTarget};
 use crate::query_service::{QueryService, explain, key_parts};
-use crate::response::{ROW_LIMIT, created, json_no_store};
+use crate::response::{DRY_RUN, ROW_LIMIT, created, json_no_store};
 use crate::traces;
 
 pub(crate) fn routes<S>() -> Router<S>
@@ -78,6 +81,7 @@ impl<'p> ResourcePath<'p> {
 
 enum Requested {
     Rows(Operation),
+    Write(WriteForm),
     Explain,
     /// An operation of administration.
     Change(&'static admin_operations::Operation),
@@ -95,6 +99,9 @@ async fn answer(
         (Some(ReadOperation::List | ReadOperation::Get), None) => Requested::Rows(Operation::List),
         (Some(ReadOperation::Find), _) => Requested::Rows(Operation::Find),
         (Some(ReadOperation::Explain), None) => Requested::Explain,
+        (_, id) if queries.catalog.resource(resource).write_rules().is_some() => {
+            Requested::Write(write_form(path.operation, id.is_some()).ok_or(NO_SUCH_PATH)?)
+        }
         (_, id) => {
             let target = if id.is_some() { OperationTarget::RecordById } else { OperationTarget::NewRecord };
             Requested::Change(admin_operations::find(queries.catalog.resource(resource), path.operation, target).ok_or(NO_SUCH_PATH)?)
@@ -114,6 +121,10 @@ async fn answer(
             let entrance = queries.enter(resource, &caller)?;
             caller.require(explain::PERMISSION)?;
             Box::pin(explain::answer(queries, (&caller, entrance), request)).await
+        }
+        Requested::Write(form) => {
+            let access = queries.enter_write(resource, form, &caller)?;
+            Box::pin(write(queries, (&caller, access), form, path.id, request)).await
         }
         Requested::Rows(operation) => rows(queries, (&caller, queries.enter(resource, &caller)?), operation, path.id, request).await,
     }
@@ -140,6 +151,61 @@ async fn changed(
     Ok(if creates { created(response) } else { response })
 }
 
+/// The write at the end of a path, with or without an id.
+fn write_form(operation: &str, has_id: bool) -> Option<WriteForm> {
+    WriteForm::ALL.into_iter().find(|form| form.operation().as_str() == operation && form.takes_id() == has_id)
+}
+
+/// Runs a write. No cache keeps the answer.
+async fn write(
+    queries: &QueryService,
+    (caller, access): (&Caller, WriteAccess<'_, '_>),
+    form: WriteForm,
+    id: Option<&str>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (head, body) = request.into_parts();
+    let mut reservation = queries.budgets.bodies.reserve(caller.key());
+    let bytes = body::json(&head.headers, body, &mut reservation).await?;
+    let key = id.map(|id| key_parts(id, access.resource().key.len()));
+    let if_match = head.headers.get(IF_MATCH).map(|value| value.to_str().unwrap_or_default());
+    let target = WriteTarget { key: key.as_deref(), if_match: if_match.filter(|_| form.takes_id()) };
+    let read = || payload::body(form, &bytes);
+    let answer = queries.write(caller, access, form, read, (target, bytes.len())).await?;
+    let mut response = json_no_store(written(&answer));
+    if let Some(row) = answer.rows.as_ref().filter(|_| answer.is_one && form.operation() != WriteOperation::Delete)
+        && let Some(etag) = version_etag(access.resource(), caller, row)
+    {
+        response.headers_mut().insert(ETAG, etag);
+    }
+    if answer.dry_run {
+        response.headers_mut().insert(DRY_RUN, HeaderValue::from_static("true"));
+    }
+    Ok(if form == WriteForm::Create { created(response) } else { response })
+}
+
+/// The version of a row as `ETag`, which `If-Match` of a write names. A caller that does not see the version gets none.
+fn version_etag(resource: &Resource, caller: &Caller, row: &[u8]) -> Option<HeaderValue> {
+    let field = &resource.fields[resource.write_rules()?.version?];
+    let is_seen = caller.viewer().knows(field) && caller.viewer().sees_unmasked(field);
+    let row: serde_json::Value = serde_json::from_slice(row).ok().filter(|_| is_seen)?;
+    let version = match row.get(&field.name)? {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    HeaderValue::from_str(&format!("\"{version}\"")).ok()
+}
+
+/// One row, or `{count, rows}`, or `{count}`.
+fn written(answer: &WriteAnswer) -> Vec<u8> {
+    match &answer.rows {
+        Some(row) if answer.is_one => row.to_vec(),
+        Some(rows) => [format!("{{\"count\":{},\"rows\":", answer.count).as_bytes(), rows, b"}"].concat(),
+        None => format!("{{\"count\":{}}}", answer.count).into_bytes(),
+    }
+}
+
 async fn rows(
     queries: &QueryService,
     (caller, entrance): (&Caller, ReadAccess<'_, '_>),
@@ -164,9 +230,16 @@ async fn rows(
     drop(bytes);
     let row_cap = query.row_cap;
     let reading = queries.reader.run(caller.key(), &entrance.resource().full_name, query, format).await?;
+    let etag = match &reading.answer {
+        Answer::Whole(row) if id.is_some() => version_etag(entrance.resource(), caller, row),
+        _ => None,
+    };
     let mut response = response(reading, format, queries.budgets.answers.reserve(caller.key()))?;
     if let Some(max) = row_cap {
         response.headers_mut().insert(ROW_LIMIT, HeaderValue::from(max));
+    }
+    if let Some(etag) = etag {
+        response.headers_mut().insert(ETAG, etag);
     }
     Ok(response)
 }

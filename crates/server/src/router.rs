@@ -76,6 +76,7 @@ impl Routes {
         metrics.register(|registry| {
             registry.register_collector(Box::new(state.queries.budgets.clone()));
             registry.register_collector(Box::new(state.queries.reader.clone()));
+            state.queries.writes.register(registry);
             if let Some(hub) = state.authenticator.as_hub() {
                 hub.register_metrics(registry);
             }

@@ -50,6 +50,21 @@ pub struct WritePlan<'c> {
     pub dry_run: bool,
 }
 
+impl WritePlan<'_> {
+    /// The name of a field, if the caller's payload may have it. Other fields are not named to a client.
+    pub fn payload_name(&self, id: FieldId) -> Option<&str> {
+        let field = &self.resource.fields[id];
+        let is_written = self.rows.iter().any(|row| row.fields().any(|written| written == id));
+        (is_written && field.rules.write.is_some()).then_some(field.name.as_str())
+    }
+
+    /// Whether the write adds to the field.
+    pub fn adds_to(&self, id: FieldId) -> bool {
+        let added = |(field, change): &(FieldId, Change)| *field == id && matches!(change, Change::Add(_));
+        self.rows.iter().any(|row| row.changes.iter().any(added))
+    }
+}
+
 /// A to-one relation that the payload writes.
 #[derive(Debug)]
 pub(crate) struct ReferencePlan<'c> {

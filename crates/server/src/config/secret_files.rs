@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use super::ConfigError;
 
 /// A setting, the variable that names its file, and what the file holds.
-const SECRETS: [(&str, &str, &str); 4] = [
+const SECRETS: [(&str, &str, &str); 5] = [
     ("DATABASE_URL", "DATABASE_URL_FILE", "the DSN of the database"),
     ("DATABASE_READ_URL", "DATABASE_READ_URL_FILE", "the DSN of a read replica"),
+    ("DATABASE_WRITE_URL", "DATABASE_WRITE_URL_FILE", "the DSN for writes"),
     ("REDIS_URL", "REDIS_URL_FILE", "the DSN of Redis"),
     ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS_FILE", "headers such as authorization=Bearer%20TOKEN"),
 ];

@@ -32,6 +32,20 @@ pub(super) fn read_url(setting: &Setting<'_>, primary: &str) -> Result<Option<St
     Ok(Some(url.to_owned()))
 }
 
+/// The DSN for writes, another role or another address of the same PostgreSQL.
+pub(super) fn write_url(setting: &Setting<'_>, primary: &str) -> Result<Option<String>, ConfigError> {
+    let Some(url) = setting.value else { return Ok(None) };
+    if !is_postgres(url) {
+        return Err(invalid(setting.name, &scheme_only(url), "postgres://…, the DSN for writes to the database of DATABASE_URL"));
+    }
+    if !is_postgres(primary) {
+        let problem = "SQLite has one writer, which uses the file of DATABASE_URL; accepted is postgres://… together with a DATABASE_URL of \
+                       postgres://…";
+        return Err(ConfigError { variable: setting.name, problem: problem.to_owned() });
+    }
+    Ok(Some(url.to_owned()))
+}
+
 pub(super) fn redis_url(setting: &Setting<'_>) -> Result<Option<String>, ConfigError> {
     let Some(url) = setting.value else { return Ok(None) };
     match store::replica_state::check_redis_url(url) {

@@ -6,6 +6,7 @@ use query::plan::Operation;
 use query::sql::{Dialect, Query};
 use store::Database;
 use store::run::{AnswerContext, StatementObserver, StatementReport};
+use store::writes::Writers;
 
 use crate::slow_statements::SlowStatements;
 use crate::traces::{RequestTrace, StatementLabels};
@@ -35,32 +36,43 @@ impl StatementObserver for StatementLog {
 
 /// The database for one answer: observed and limited, or, if nothing asks for that, as it is.
 pub(super) fn for_answer(database: &Database, slow: Option<&SlowStatements>, resource: &str, query: &Query) -> Option<Database> {
-    let trace = RequestTrace::current();
-    if slow.is_none() && trace.is_none() && query.max_related_rows.is_none() {
+    let operation = match query.operation {
+        Operation::Paginate => "paginate",
+        Operation::KeysetPaginate => "keyset-paginate",
+        Operation::List => "list",
+        Operation::Find => "find",
+    };
+    let context = observed(slow, resource, operation, database.dialect());
+    if context.is_none() && query.max_related_rows.is_none() {
         return None;
     }
-    let mut context = AnswerContext::default();
-    if slow.is_some() || trace.is_some() {
-        let log = StatementLog {
-            slow: slow.cloned(),
-            trace,
-            resource: resource.to_owned(),
-            operation: match query.operation {
-                Operation::Paginate => "paginate",
-                Operation::KeysetPaginate => "keyset-paginate",
-                Operation::List => "list",
-                Operation::Find => "find",
-            },
-            system: match database.dialect() {
-                Dialect::Postgres => "postgresql",
-                Dialect::Sqlite => "sqlite",
-            },
-            span: tracing::Span::current(),
-        };
-        context = context.observed_by(Arc::new(log));
-    }
+    let mut context = context.unwrap_or_default();
     if let Some(max) = query.max_related_rows {
         context = context.with_max_related_rows(usize::try_from(max).unwrap_or(usize::MAX));
     }
     Some(database.for_answer(context))
+}
+
+/// The connections for one write, if its statements are observed.
+pub(super) fn for_write(
+    writers: &Writers,
+    slow: Option<&SlowStatements>,
+    resource: &str,
+    operation: &'static str,
+    dialect: Dialect,
+) -> Option<Writers> {
+    observed(slow, resource, operation, dialect).map(|context| writers.for_answer(context))
+}
+
+fn observed(slow: Option<&SlowStatements>, resource: &str, operation: &'static str, dialect: Dialect) -> Option<AnswerContext> {
+    let trace = RequestTrace::current();
+    if slow.is_none() && trace.is_none() {
+        return None;
+    }
+    let system = match dialect {
+        Dialect::Postgres => "postgresql",
+        Dialect::Sqlite => "sqlite",
+    };
+    let log = StatementLog { slow: slow.cloned(), trace, resource: resource.to_owned(), operation, system, span: tracing::Span::current() };
+    Some(AnswerContext::default().observed_by(Arc::new(log)))
 }

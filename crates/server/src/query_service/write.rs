@@ -1,0 +1,202 @@
+//! Answers writes, for every protocol: permission, validation, one transaction, and the faults of a refusal.
+
+use axum::body::Bytes;
+use query::catalog::write_rules::WriteOperation;
+use query::catalog::{FieldId, ResourceId};
+use query::error::MAX_FAULTS;
+use query::payload::{WriteBody, WriteForm};
+use query::plan::write::{WriteAddress, WriteError, WriteMoment, WritePlan, plan_write};
+use query::pointer::Pointer;
+use query::policy::{WriteAccess, WriteDenied, authorize_write};
+use query::sql::write::{WriteQuery, diagnosis, render};
+use store::writes::{WriteFailure, WriteFault, WriteFaultKind, WriteRefusal, Writers, Written};
+
+use crate::caller::Caller;
+use crate::clock;
+use crate::problem::{NO_SUCH_PATH, Problem, WriteFaultCode, WriteProblem};
+use crate::random;
+
+use super::QueryService;
+use super::statement_log;
+
+/// How often a write is tried again if the database refused it, and nothing is wrong with it by now.
+const MAX_UNEXPLAINED: usize = 3;
+
+/// What a request says beside its body.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WriteTarget<'r> {
+    pub(crate) key: Option<&'r [String]>,
+    pub(crate) if_match: Option<&'r str>,
+}
+
+/// The answer to a write.
+#[derive(Debug)]
+pub(crate) struct WriteAnswer {
+    pub(crate) count: usize,
+    pub(crate) rows: Option<Bytes>,
+    pub(crate) is_one: bool,
+    pub(crate) dry_run: bool,
+}
+
+impl QueryService {
+    /// Decides permission. This comes before the body is read.
+    pub(crate) fn enter_write<'s, 'c>(
+        &'s self,
+        resource: ResourceId,
+        form: WriteForm,
+        caller: &'c Caller,
+    ) -> Result<WriteAccess<'s, 'c>, Problem> {
+        authorize_write(&self.catalog, resource, form.operation(), caller.viewer()).map_err(|denied| match denied {
+            WriteDenied::NoOperation => NO_SUCH_PATH,
+            WriteDenied::Permission(permission) => caller.refusal(permission),
+        })
+    }
+
+    /// Validates a write and runs it.
+    pub(crate) async fn write(
+        &self,
+        caller: &Caller,
+        access: WriteAccess<'_, '_>,
+        form: WriteForm,
+        read: impl FnOnce() -> Result<WriteBody, query::error::Error>,
+        (target, size): (WriteTarget<'_>, usize),
+    ) -> Result<WriteAnswer, Problem> {
+        let writers = self.writers.as_ref().ok_or(Problem::Internal("a resource with writes has no connections for them"))?;
+        let dialect = self.reader.primary.dialect();
+        let make = || {
+            let body = read().map_err(WriteProblem::Input)?;
+            let plan = self.plan_write(caller, access, form, body, target)?;
+            let query = render(&plan, dialect);
+            Ok::<_, Problem>((plan, query))
+        };
+        let (plan, query) = self.validate(caller.key(), size, make).await??;
+        let _slot = self.reader.slot(caller.key()).await?;
+        let resource = &access.resource().full_name;
+        let observed = statement_log::for_write(writers, self.reader.slow_statements(), resource, form.as_str(), dialect);
+        let writers = observed.as_ref().unwrap_or(writers);
+        let outcome = self.run(writers, &plan, query).await;
+        self.note(caller, &access, form, &outcome);
+        let written = outcome?;
+        let is_one = form.takes_id() || (form == WriteForm::Create && !plan.is_list);
+        Ok(WriteAnswer { count: written.count, rows: written.rows, is_one, dry_run: plan.dry_run })
+    }
+
+    fn plan_write<'s>(
+        &'s self,
+        caller: &Caller,
+        access: WriteAccess<'s, '_>,
+        form: WriteForm,
+        body: WriteBody,
+        target: WriteTarget<'_>,
+    ) -> Result<WritePlan<'s>, Problem> {
+        let parts: Option<Vec<&str>> = target.key.map(|parts| parts.iter().map(String::as_str).collect());
+        let address = WriteAddress { id: parts.as_deref(), if_match: target.if_match };
+        let moment = WriteMoment { now: clock::unix_microseconds(), random: &mut || *random::uuid().as_bytes() };
+        plan_write(access, form, body, address, moment).map_err(|error| match error {
+            WriteError::Faults(error) => WriteProblem::Input(error).into(),
+            WriteError::NoVariable => WriteProblem::NoVariable.into(),
+            WriteError::NeedsRead(permission) => caller.refusal(&permission),
+        })
+    }
+
+    async fn run(&self, writers: &Writers, plan: &WritePlan<'_>, query: WriteQuery) -> Result<Written, Problem> {
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            match writers.write(query.clone()).await {
+                Ok(written) => return Ok(written),
+                Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
+                Err(WriteFailure::Store(error)) => return Err(error.into()),
+                Err(WriteFailure::Unexplained) => {}
+            }
+            let faults = match writers.diagnose(diagnosis(plan, &query, self.reader.primary.dialect())).await {
+                Ok(faults) => faults,
+                Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
+                Err(WriteFailure::Store(error)) => return Err(error.into()),
+                Err(WriteFailure::Unexplained) => Vec::new(),
+            };
+            if !faults.is_empty() {
+                return Err(WriteProblem::Faults(self.described(plan, &faults)).into());
+            }
+            // Another write may have been in the way.
+            if tried == MAX_UNEXPLAINED {
+                let fault = WriteFault { kind: WriteFaultKind::Refused, item: None, fields: Vec::new() };
+                return Err(WriteProblem::Faults(self.described(plan, &[fault])).into());
+            }
+        }
+    }
+
+    /// The faults with their places in the body, for the client.
+    fn described(&self, plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
+        let mut described = Vec::new();
+        for fault in faults {
+            let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id)).collect();
+            let message = message(fault.kind, &fields);
+            if fields.is_empty() {
+                described.push(WriteFaultCode { kind: fault.kind, path: place(plan, fault, None), message: message.clone() });
+            }
+            for id in &fault.fields {
+                let Some(name) = plan.payload_name(*id) else { continue };
+                let path = place(plan, fault, Some((*id, name)));
+                described.push(WriteFaultCode { kind: fault.kind, path, message: message.clone() });
+            }
+        }
+        described.truncate(MAX_FAULTS);
+        described
+    }
+
+    /// One line in the log, without values.
+    fn note(&self, caller: &Caller, access: &WriteAccess<'_, '_>, form: WriteForm, outcome: &Result<Written, Problem>) {
+        let account = caller.account().map(|id| id.to_string());
+        let resource = access.resource();
+        let operation = form.operation().as_str();
+        let (count, outcome) = match outcome {
+            Ok(written) => (written.count, "done"),
+            Err(problem) => (0, problem.code()),
+        };
+        tracing::info!(account, resource = resource.full_name, operation, count, outcome, "write");
+        self.writes.count(&resource.full_name, operation, outcome);
+    }
+}
+
+/// Where a fault is in the body.
+fn place(plan: &WritePlan<'_>, fault: &WriteFault, field: Option<(FieldId, &str)>) -> String {
+    let has_payload = matches!(plan.form.operation(), WriteOperation::Create | WriteOperation::Update);
+    if !has_payload {
+        return String::new();
+    }
+    let is_increment = field.is_some_and(|(id, _)| plan.adds_to(id));
+    let mut path = Pointer::at(if is_increment { "/increment" } else { "/payload" });
+    if let Some(item) = fault.item.filter(|_| plan.is_list) {
+        path.index(item);
+    }
+    if let Some((_, name)) = field {
+        path.key(name);
+    }
+    path.finish()
+}
+
+fn message(kind: WriteFaultKind, fields: &[&str]) -> String {
+    let names = fields.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+    match kind {
+        WriteFaultKind::Exists if fields.is_empty() => "a row with the same unique key exists already".to_owned(),
+        WriteFaultKind::Exists => format!("a row with this value of {names} exists already"),
+        WriteFaultKind::NoSuchRow if fields.is_empty() => "a reference leads to no row that you can read".to_owned(),
+        WriteFaultKind::NoSuchRow => format!("{names} leads to no row that you can read"),
+        WriteFaultKind::InUse => "other rows refer to this row".to_owned(),
+        WriteFaultKind::Refused if fields.is_empty() => "the database refuses this row".to_owned(),
+        WriteFaultKind::Refused => format!("the database refuses this value of {names}"),
+        WriteFaultKind::OutOfRange => format!("{names} would leave its range"),
+        WriteFaultKind::CheckFailed => "the row would not be as this resource requires".to_owned(),
+    }
+}
+
+fn refused(refusal: WriteRefusal) -> WriteProblem {
+    match refusal {
+        WriteRefusal::NotFound => WriteProblem::NotFound,
+        WriteRefusal::OutOfScope => WriteProblem::OutOfScope,
+        WriteRefusal::Stale => WriteProblem::Stale,
+        WriteRefusal::TooManyRows { max } => WriteProblem::TooManyRows { max },
+        WriteRefusal::AnswerTooLarge => WriteProblem::AnswerTooLarge,
+    }
+}
