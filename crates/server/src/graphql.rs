@@ -17,6 +17,7 @@ mod schema;
 mod selected_relations;
 mod selection;
 mod variable_usage;
+mod writes;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +28,6 @@ use apollo_compiler::validation::Valid;
 use query::catalog::{Catalog, ResourceId};
 use query::manifest::ManifestError;
 
-use crate::admin_operations::Operation;
 use crate::authenticator::Authenticator;
 use crate::boot_error::BootError;
 use crate::config::Introspection;
@@ -37,7 +37,7 @@ use crate::query_service::QueryService;
 pub(crate) use http::{respond, routes};
 
 use document::DocumentCache;
-use schema::QueryField;
+use schema::{MutationField, QueryField};
 
 #[derive(Clone, Debug)]
 pub(crate) struct GraphqlService {
@@ -52,7 +52,7 @@ pub struct Engine {
     sdl: StaticDocument,
     implementers: apollo_compiler::collections::HashMap<apollo_compiler::Name, Implementers>,
     roots: HashMap<String, (ResourceId, QueryField)>,
-    mutations: HashMap<String, &'static Operation>,
+    mutations: HashMap<String, MutationField>,
     documents: DocumentCache,
     introspection: Introspection,
 }

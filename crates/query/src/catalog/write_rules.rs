@@ -158,6 +158,16 @@ impl ValueRules {
             && [min_length, max_length, min_items, max_items].into_iter().all(Option::is_none)
     }
 
+    /// `min` as the manifest has it.
+    pub fn min_json(&self) -> Option<&Json> {
+        self.min.as_ref().map(|bound| &bound.json)
+    }
+
+    /// `max` as the manifest has it.
+    pub fn max_json(&self) -> Option<&Json> {
+        self.max.as_ref().map(|bound| &bound.json)
+    }
+
     /// The pattern as a regular expression of the whole value.
     pub fn pattern(&self) -> Option<String> {
         self.pattern.as_ref().map(|pattern| format!("^(?:{})$", pattern.source))
@@ -180,6 +190,11 @@ impl Field {
             // A soft delete and a restore change the row.
             WriteOperation::Update | WriteOperation::Delete | WriteOperation::Restore => self.rules.update_preset.as_ref(),
         }
+    }
+
+    /// Whether an update can add to it.
+    pub fn is_number(&self) -> bool {
+        self.kind.is_number()
     }
 
     /// Whether a new row needs a value of the payload.

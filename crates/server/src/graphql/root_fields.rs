@@ -12,7 +12,7 @@ use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
-use crate::admin_operations::{OperationInput, OperationRequest, PAYLOAD};
+use crate::admin_operations::{Operation as AdminOperation, OperationInput, OperationRequest, PAYLOAD};
 use crate::caller::Caller;
 use crate::hub;
 use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
@@ -26,9 +26,10 @@ use super::answer_budget::AnswerBudget;
 use super::arguments::{Variables, argument, coerced_argument};
 use super::output::Output;
 use super::row_shape::{RowKind, RowShape};
-use super::schema::QueryField;
+use super::schema::{MutationField, QueryField};
 use super::selected_relations;
 use super::selection::SelectedField;
+use super::writes;
 
 pub(super) struct ExecutionContext<'a> {
     pub(super) service: &'a GraphqlService,
@@ -114,10 +115,16 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
 }
 
 pub(super) async fn resolve_mutation(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
+    let mutations = &context.execution.service.engine.mutations;
+    match *mutations.get(root.field().name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))? {
+        MutationField::Administration(operation) => administer(context, root, operation).await,
+        MutationField::Write(write) => writes::resolve(context, root, write).await,
+    }
+}
+
+async fn administer(context: &FieldContext<'_>, root: &SelectedField<'_>, operation: &'static AdminOperation) -> Result<Output, Problem> {
     let execution = context.execution;
     let field = root.field();
-    let operation =
-        *execution.service.engine.mutations.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))?;
     let hub = execution.service.authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
     // Permission comes before the arguments are read.
     let request =

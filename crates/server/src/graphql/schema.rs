@@ -2,6 +2,7 @@
 
 mod fields;
 mod mutations;
+mod writes;
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,11 +11,12 @@ use query::catalog::{Catalog, Resource, ResourceId};
 use query::describe::{is_findable, upper_first};
 use query::manifest::{ManifestError, ManifestFault};
 
-use crate::admin_operations::Operation;
 use crate::hub::ACCOUNT;
 use crate::query_service::operation::ReadOperation;
 
 use fields::{describe, object_field, relation_description};
+pub(super) use mutations::MutationField;
+pub(super) use writes::WriteField;
 
 /// The types of every schema. No field of an object is non-null: a group of an aggregation has none of them, a mask may leave nothing,
 /// and an invalid value reads as null.
@@ -57,14 +59,17 @@ impl QueryField {
 pub(super) struct DeclaredSchema {
     pub(super) sdl: String,
     pub(super) roots: HashMap<String, (ResourceId, QueryField)>,
-    pub(super) mutations: HashMap<String, &'static Operation>,
+    pub(super) mutations: HashMap<String, MutationField>,
     /// Declarations whose names GraphQL cannot use.
     pub(super) left_out: Vec<String>,
 }
 
 /// Writes the schema of a catalog: the same text for the same catalog. Names that clash are faults of the manifest.
 pub(super) fn declare(catalog: &Catalog) -> Result<DeclaredSchema, ManifestError> {
-    let mutations = mutations::declare(catalog);
+    let mut mutations = mutations::declare(catalog);
+    for (id, resource) in catalog.resources().iter().enumerate().filter(|(_, resource)| can_name(resource)) {
+        writes::declare(&mut mutations, id, resource);
+    }
     let mut writer = SchemaWriter {
         catalog,
         taken: &mutations.types,
@@ -89,11 +94,17 @@ pub(super) fn declare(catalog: &Catalog) -> Result<DeclaredSchema, ManifestError
         sdl.push_str("  \"Always `peristyle`: no resource is declared.\"\n  _service: String!\n");
     }
     sdl.push_str("}\n");
+    if !mutations.roots.is_empty() {
+        sdl.push_str("\n\"Changes. Each is one transaction, and needs its permission.\"\ntype Mutation {\n");
+        sdl.push_str(&mutations.roots);
+        sdl.push_str("}\n");
+    }
     sdl.push_str(&mutations.sdl);
     for id in &shown {
         writer.object(&mut sdl, *id);
     }
-    let SchemaWriter { mut left_out, roots, faults, .. } = writer;
+    let SchemaWriter { mut left_out, roots, mut faults, .. } = writer;
+    faults.extend(mutations.faults);
     if !faults.is_empty() {
         return Err(ManifestError(faults));
     }
@@ -116,7 +127,7 @@ impl SchemaWriter<'_> {
     /// Whether GraphQL can name the resource. Two resources of one GraphQL name are a fault.
     fn admit(&mut self, id: ResourceId, resource: &Resource) -> bool {
         let name = type_name(resource);
-        if ![&resource.context, &resource.name, &resource.plural].into_iter().all(|name| is_name(name)) || !is_name(&name) {
+        if !can_name(resource) {
             self.left_out.push(format!("resource `{}`", resource.full_name));
             return false;
         }
@@ -222,6 +233,11 @@ impl SchemaWriter<'_> {
         }
         is_usable
     }
+}
+
+/// Whether GraphQL can use the names of the resource.
+fn can_name(resource: &Resource) -> bool {
+    [&resource.context, &resource.name, &resource.plural, &type_name(resource)].into_iter().all(|name| is_name(name))
 }
 
 /// `shop.customer` → `ShopCustomer`

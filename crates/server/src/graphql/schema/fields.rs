@@ -50,7 +50,7 @@ pub(super) fn relation_description(relation: &Relation, target: &Resource) -> St
 }
 
 /// Key fields keep their own type: `ID` would turn a number into a string, and REST answers the number.
-fn field_type(kind: &Type) -> String {
+pub(super) fn field_type(kind: &Type) -> String {
     let scalar = match kind.scalar() {
         Scalar::Bool => "Boolean",
         Scalar::Int => "Int",

@@ -3,18 +3,56 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use query::catalog::Catalog;
+use query::catalog::{Catalog, Resource};
+use query::manifest::ManifestFault;
 
 use crate::admin_operations::describe::{ANSWER_SHAPES, AnswerShape, is_hub, offered};
 use crate::admin_operations::{FieldKind, Operation, OperationTarget, PAYLOAD, StringFormat};
 
 use super::fields::{describe, object_fields};
+use super::writes::WriteField;
 
 #[derive(Debug, Default)]
 pub(super) struct Mutations {
-    pub(super) by_name: HashMap<String, &'static Operation>,
+    pub(super) by_name: HashMap<String, MutationField>,
     pub(super) types: Vec<String>,
+    /// The fields of the type `Mutation`.
+    pub(super) roots: String,
+    /// The other types.
     pub(super) sdl: String,
+    pub(super) faults: Vec<ManifestFault>,
+}
+
+/// What a root field of a mutation does.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::graphql) enum MutationField {
+    /// Changes a record of the hub.
+    Administration(&'static Operation),
+    /// Changes rows of a resource.
+    Write(WriteField),
+}
+
+impl Mutations {
+    /// Notes a root field. Two of one name are a fault of the manifest.
+    pub(super) fn claim(&mut self, resource: &Resource, name: String, field: MutationField) {
+        if self.by_name.contains_key(&name) {
+            self.clash(resource, &format!("mutation `{name}`"));
+        }
+        self.by_name.insert(name, field);
+    }
+
+    /// Notes a type of a resource.
+    pub(super) fn add_type(&mut self, resource: &Resource, name: &str) {
+        if self.types.iter().any(|known| known == name) {
+            self.clash(resource, &format!("type `{name}`"));
+        }
+        self.types.push(name.to_owned());
+    }
+
+    fn clash(&mut self, resource: &Resource, what: &str) {
+        let message = format!("resource `{}` and another are both the GraphQL {what}; rename one of them", resource.full_name);
+        self.faults.push(ManifestFault { line: resource.line, message });
+    }
 }
 
 /// Declares the operations of a hub's catalog. Other catalogs have none.
@@ -25,9 +63,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
     }
     mutations.types =
         ["OAuthClientSecret", "Mutation"].into_iter().chain(ANSWER_SHAPES.map(|(name, ..)| name)).map(str::to_owned).collect();
-    let mut roots = String::from(
-        "\n\"Changes to the hub's records. Each needs its permission and a token of a client with the flag `administers`, and is one transaction.\"\ntype Mutation {\n",
-    );
+    let mut roots = String::new();
     let mut inputs = String::new();
     for operation in offered(catalog) {
         // An operation may be refused, so that no field is non-null.
@@ -40,12 +76,19 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
             mutations.types.push(operation.input_name());
             input(&mut inputs, operation);
         }
-        describe(&mut roots, "  ", &format!("{}. Needs the permission `{}`.", operation.summary, operation.permission));
+        describe(
+            &mut roots,
+            "  ",
+            &format!(
+                "{}. Needs the permission `{}`, and a token of a client with the flag `administers`.",
+                operation.summary, operation.permission
+            ),
+        );
         _ = writeln!(roots, "  {}({}): {}", operation.name(), arguments.join(", "), operation.answer_name());
-        mutations.by_name.insert(operation.name(), operation);
+        mutations.by_name.insert(operation.name(), MutationField::Administration(operation));
     }
-    roots.push_str("}\n");
-    mutations.sdl = roots + &inputs;
+    mutations.roots = roots;
+    mutations.sdl = inputs;
     for shape in &ANSWER_SHAPES {
         answer(&mut mutations.sdl, shape);
     }

@@ -1,0 +1,181 @@
+//! Declares the writes of resources as mutations: their root fields, inputs and answers.
+
+use std::fmt::Write;
+
+use query::catalog::write_rules::WriteOperation;
+use query::catalog::{Field, Resource, ResourceId};
+use query::describe::upper_first;
+use query::json::build::compact;
+use query::payload::WriteForm;
+
+use super::fields::{describe, field_type};
+use super::mutations::{MutationField, Mutations};
+use super::{is_name, lower_first, type_name};
+
+/// One write as a root field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::graphql) struct WriteField {
+    pub(in crate::graphql) resource: ResourceId,
+    pub(in crate::graphql) form: WriteForm,
+    /// Whether the answer is `{count, rows}`.
+    pub(in crate::graphql) is_list: bool,
+}
+
+const CHECKS: &str = "expect: JSON, constraint: QueryStatementInput, dryRun: Boolean";
+
+/// Declares the writes of a resource, if it has any.
+pub(super) fn declare(mutations: &mut Mutations, id: ResourceId, resource: &Resource) {
+    let Some(rules) = resource.write_rules() else { return };
+    let (context, kind, full_name) = (lower_first(&resource.context), type_name(resource), &resource.full_name);
+    let (one, many) = (upper_first(&resource.name), upper_first(&resource.plural));
+    let rows = format!("{kind}Rows");
+    let (create, update, increment) = (format!("{kind}CreateInput"), format!("{kind}UpdateInput"), format!("{kind}IncrementInput"));
+    let adds = if increments(resource).next().is_some() { format!("increment: {increment}, ") } else { String::new() };
+    let has_create = input(mutations, &create, resource, WriteOperation::Create);
+    let has_update = input(mutations, &update, resource, WriteOperation::Update);
+    if rules.operations().any(|operation| operation == WriteOperation::Update) && !adds.is_empty() {
+        increment_input(mutations, &increment, resource);
+    }
+    let create_type = if has_create { create } else { "JSON".to_owned() };
+    let update_type = if has_update { update } else { "JSON".to_owned() };
+    let fields = [
+        (
+            format!("{context}Create{one}"),
+            WriteForm::Create,
+            false,
+            format!("(payload: {create_type}!, dryRun: Boolean): {kind}"),
+            "Creates a row",
+        ),
+        (
+            format!("{context}Create{many}"),
+            WriteForm::Create,
+            true,
+            format!("(payload: [{create_type}!]!, dryRun: Boolean): {rows}"),
+            "Creates rows",
+        ),
+        (
+            format!("{context}Update{one}ById"),
+            WriteForm::UpdateById,
+            false,
+            format!("(payload: {update_type}!, {adds}{CHECKS}): {kind}"),
+            "Changes the row with the key in `payload`",
+        ),
+        (
+            format!("{context}Update{many}"),
+            WriteForm::Update,
+            true,
+            format!("(payload: [{update_type}!], {adds}query: QueryStatementInput, all: Boolean, {CHECKS}): {rows}"),
+            "Changes the rows of `query`; without it, each row of `payload` by its key",
+        ),
+        (
+            format!("{context}Delete{one}ById"),
+            WriteForm::DeleteById,
+            false,
+            format!("(id: ID!, {CHECKS}): {kind}"),
+            "Deletes the row with this key",
+        ),
+        (
+            format!("{context}Delete{many}"),
+            WriteForm::Delete,
+            true,
+            format!("(query: QueryStatementInput, all: Boolean, {CHECKS}): {rows}"),
+            "Deletes the rows of `query`",
+        ),
+        (
+            format!("{context}Restore{one}ById"),
+            WriteForm::RestoreById,
+            false,
+            format!("(id: ID!, dryRun: Boolean): {kind}"),
+            "Restores the deleted row with this key",
+        ),
+    ];
+    let mut has_rows = false;
+    for (name, form, is_list, signature, what) in fields {
+        if rules.right(form.operation()).is_none() {
+            continue;
+        }
+        has_rows |= is_list;
+        describe(&mut mutations.roots, "  ", &format!("{what}: `{full_name}`."));
+        _ = writeln!(mutations.roots, "  {name}{signature}");
+        mutations.claim(resource, name, MutationField::Write(WriteField { resource: id, form, is_list }));
+    }
+    if has_rows {
+        mutations.add_type(resource, &rows);
+        describe(&mut mutations.sdl, "", &format!("How many rows of `{full_name}` a mutation changed, and the rows."));
+        _ = writeln!(mutations.sdl, "type {rows} {{\n  count: Int!\n  rows: [{kind}!]!\n}}");
+    }
+}
+
+/// The numbers that an update may add to.
+fn increments(resource: &Resource) -> impl Iterator<Item = &Field> {
+    resource.fields.iter().filter(|field| field.is_writable(WriteOperation::Update) && field.is_number() && is_name(&field.name))
+}
+
+/// Declares the payload of an operation. False if it has no field: a type needs one.
+fn input(mutations: &mut Mutations, name: &str, resource: &Resource, operation: WriteOperation) -> bool {
+    let rules = resource.write_rules();
+    if rules.is_none_or(|rules| rules.right(operation).is_none()) {
+        return false;
+    }
+    let version = rules.and_then(|rules| rules.version).filter(|_| operation == WriteOperation::Update);
+    let mut members = String::new();
+    for (id, field) in resource.fields.iter().enumerate() {
+        let is_key = operation == WriteOperation::Update && resource.key.contains(&id);
+        if !is_name(&field.name) || !(field.is_writable(operation) || is_key || version == Some(id)) {
+            continue;
+        }
+        let about = match () {
+            () if is_key => "The key of the row.".to_owned(),
+            () if version == Some(id) => "The version that the row must have.".to_owned(),
+            () => field_description(field),
+        };
+        describe(&mut members, "  ", &about);
+        let end = if operation == WriteOperation::Create && field.is_required() { "!" } else { "" };
+        _ = writeln!(members, "  {}: {}{end}", field.name, field_type(&field.kind));
+    }
+    if members.is_empty() {
+        return false;
+    }
+    mutations.add_type(resource, name);
+    let what = if operation == WriteOperation::Create { "A new row" } else { "Changes to a row" };
+    describe(
+        &mut mutations.sdl,
+        "",
+        &format!("{what} of `{}`. Null empties a field, and an absent field stays as it is.", resource.full_name),
+    );
+    _ = writeln!(mutations.sdl, "input {name} {{\n{members}}}");
+    true
+}
+
+fn increment_input(mutations: &mut Mutations, name: &str, resource: &Resource) {
+    mutations.add_type(resource, name);
+    describe(&mut mutations.sdl, "", &format!("Numbers to add to fields of `{}`.", resource.full_name));
+    _ = writeln!(mutations.sdl, "input {name} {{");
+    for field in increments(resource) {
+        _ = writeln!(mutations.sdl, "  {}: {}", field.name, field_type(&field.kind));
+    }
+    mutations.sdl.push_str("}\n");
+}
+
+fn field_description(field: &Field) -> String {
+    let mut parts = vec![format!("`{}`", field.kind.name())];
+    if !field.nullable {
+        parts.push("never null".to_owned());
+    }
+    if let query::types::Scalar::Enum(values) = field.kind.scalar() {
+        let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+        parts.push(format!("one of {}", values.join(", ")));
+    }
+    let rules = &field.rules.values;
+    parts.extend(rules.min_json().map(|min| format!("at least {}", compact(min))));
+    parts.extend(rules.max_json().map(|max| format!("at most {}", compact(max))));
+    parts.extend(rules.min_length.map(|count| format!("at least {count} characters")));
+    parts.extend(rules.max_length.map(|count| format!("at most {count} characters")));
+    parts.extend(rules.pattern().map(|pattern| format!("matches `{pattern}`")));
+    parts.extend(rules.min_items.map(|count| format!("at least {count} items")));
+    parts.extend(rules.max_items.map(|count| format!("at most {count} items")));
+    if let Some(permission) = &field.rules.permission {
+        parts.push(format!("needs the permission `{permission}`"));
+    }
+    parts.join(", ") + "."
+}
