@@ -182,6 +182,11 @@ impl Field {
         }
     }
 
+    /// Whether the server writes it in this operation.
+    pub fn has_preset(&self, operation: WriteOperation) -> bool {
+        self.preset(operation).is_some()
+    }
+
     /// Whether a new row needs a value of the payload.
     pub fn is_required(&self) -> bool {
         self.is_writable(WriteOperation::Create) && !self.nullable && !self.rules.has_default
