@@ -98,6 +98,8 @@ pub struct Column {
     /// The native enum it or its elements are of.
     pub enumeration: Option<Enumeration>,
     pub nullable: bool,
+    /// Whether a new row cannot have NULL in it. An older row may, since PostgreSQL 18.
+    pub required: bool,
     /// Whether the database user may not read it.
     pub forbidden: bool,
     pub collation: Option<Collation>,

@@ -8,6 +8,7 @@ use query::types::{EnumValue, Scalar};
 use crate::introspect;
 use crate::schema::{Column, Enumeration, Table};
 
+use super::write_columns::is_written;
 use super::{Checker, affinity, native};
 
 impl<'c> Checker<'c> {
@@ -26,7 +27,7 @@ impl<'c> Checker<'c> {
                 }
             }
         }
-        self.nullable(field, table, column, &what);
+        self.nullable(resource, field, (table, column), &what);
     }
 
     pub(super) fn column(&mut self, table: &'c Table, name: &str, line: usize, what: &str) -> Option<&'c Column> {
@@ -85,7 +86,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn nullable(&mut self, field: &Field, table: &Table, column: &Column, what: &str) {
+    fn nullable(&mut self, resource: &Resource, field: &Field, (table, column): (&Table, &Column), what: &str) {
         // Views do not say, and a primary key of SQLite may be NULL.
         if table.is_view || table.primary_key.contains(&column.name) {
             return;
@@ -94,6 +95,17 @@ impl<'c> Checker<'c> {
         let message = match (field.nullable, column.nullable) {
             (false, true) => {
                 format!("declared `null = false`, but column `{name}` may hold NULL; drop `null = false` or set the column NOT NULL")
+            }
+            (true, false) if is_written(resource, field) => {
+                let accepted = "declare `null = false`, or drop NOT NULL";
+                self.error(field.line, format!("{what}: a payload may have null, but column `{name}` is NOT NULL; {accepted}"));
+                return;
+            }
+            // The constraint is not valid: older rows may break it.
+            (true, true) if column.required && is_written(resource, field) => {
+                format!(
+                    "a payload may have null, but column `{name}` refuses NULL in new rows; give every row a value and declare `null = false`"
+                )
             }
             (true, false) => format!("column `{name}` is NOT NULL; declare `null = false`"),
             _ => return,

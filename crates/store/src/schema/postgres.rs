@@ -36,9 +36,11 @@ const COLUMNS: &str = r"
                SELECT q.relnamespace::regnamespace::text || '.' || q.relname::text FROM pg_catalog.pg_attrdef v
                JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = v.oid
                     AND d.refclassid = 'pg_catalog.pg_class'::regclass
-               JOIN pg_catalog.pg_class q ON q.oid = d.refobjid AND q.relkind = 'S'
-               WHERE v.adrelid = a.attrelid AND v.adnum = a.attnum AND NOT pg_catalog.has_sequence_privilege(q.oid, 'USAGE, UPDATE')
-               LIMIT 1) END
+               JOIN pg_catalog.pg_class q ON q.oid = d.refobjid
+               WHERE v.adrelid = a.attrelid AND v.adnum = a.attnum
+                 AND CASE WHEN q.relkind = 'S' THEN NOT pg_catalog.has_sequence_privilege(q.oid, 'USAGE, UPDATE') ELSE false END
+               LIMIT 1) END,
+           a.attnotnull
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
@@ -103,14 +105,18 @@ const CONSTRAINTS: &str = r"
     WHERE k.contype = 'c' AND k.contypid <> 0
     ORDER BY 1, 2";
 
-/// The changes that views and foreign tables take, as bits, and their columns that cannot be written.
+/// The changes that views and foreign tables take, as bits, and their columns that cannot be written. PostgreSQL asks the handler of a foreign
+/// table, if there is one.
 const UPDATABLE: &str = r"
     SELECT c.oid::int8, pg_catalog.pg_relation_is_updatable(c.oid, true),
            ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a
                  WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
                    AND NOT pg_catalog.pg_column_is_updatable(c.oid, a.attnum, true))
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('v', 'f') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')";
+    WHERE (c.relkind = 'v' OR c.relkind = 'f' AND EXISTS (
+               SELECT FROM pg_catalog.pg_foreign_table t JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver
+               JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid = s.srvfdw WHERE t.ftrelid = c.oid AND w.fdwhandler <> 0))
+      AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')";
 
 /// Read through JSON, since the provider's columns came with PostgreSQL 15 and 17.
 const LOCALE: &str = r"
@@ -203,6 +209,7 @@ fn column(row: &Row) -> Result<Column, Error> {
         insert_forbidden: row.try_get(10)?,
         update_forbidden: row.try_get(11)?,
         forbidden_sequence: row.try_get(12)?,
+        required: row.try_get(13)?,
         ..Column::default()
     })
 }
@@ -287,7 +294,9 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64,
             column.domain = true;
             column.nested |= native.nested;
             // A domain of the elements does not make the array nullable.
-            column.nullable &= column.array || !native.not_null;
+            let is_required = native.not_null && !column.array;
+            column.nullable &= !is_required;
+            column.required |= is_required;
             if native.has_default && !column.array && column.own_value == OwnValue::None {
                 column.own_value = OwnValue::Default;
             }

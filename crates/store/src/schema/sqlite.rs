@@ -101,6 +101,7 @@ fn columns(connection: &Connection, kind: &Kind) -> Result<Vec<(Column, i64, i64
             max_length: max_length(&native),
             native,
             nullable: !row.get::<_, bool>(2)?,
+            required: row.get(2)?,
             own_value: if has_default { OwnValue::Default } else { OwnValue::None },
             default,
             ..Column::default()
@@ -184,6 +185,7 @@ fn not_null_keys(table: &mut Table, kind: &Kind, key_has_index: bool) {
         let Table { columns, primary_key, .. } = table;
         for column in columns.iter_mut().filter(|column| primary_key.contains(&column.name)) {
             column.nullable = false;
+            column.required = true;
         }
     }
 }
