@@ -6,7 +6,6 @@ mod constraint;
 mod derived;
 mod field;
 mod foreign;
-mod native;
 mod relation;
 mod table_facts;
 pub(crate) mod values;
@@ -19,6 +18,7 @@ use query::messages::did_you_mean_as;
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
+use crate::introspect::native;
 use crate::schema::{Schema, Table};
 
 pub use write_privileges::check_write_privileges;
@@ -115,7 +115,7 @@ fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
         let Some(table) = schema.table(&resource.table, Dialect::Postgres) else { continue };
         for (place, field) in resource.stored_fields() {
             let column = table.column(field.column.plain(), Dialect::Postgres);
-            found.extend(column.and_then(|column| native::native(&field.kind, column)).map(|native| (id, place, native)));
+            found.extend(column.and_then(|column| native(&field.kind, column)).map(|native| (id, place, native)));
         }
     }
     for (resource, field, native) in found {

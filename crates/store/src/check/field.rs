@@ -9,7 +9,7 @@ use crate::introspect;
 use crate::schema::{Column, Enumeration, Table};
 
 use super::write_columns::is_written;
-use super::{Checker, affinity, native};
+use super::{Checker, affinity};
 
 impl<'c> Checker<'c> {
     pub(super) fn field(&mut self, resource: &Resource, table: &'c Table, field: &Field) {
@@ -48,7 +48,7 @@ impl<'c> Checker<'c> {
 
     fn postgres_type(&mut self, field: &Field, column: &Column, what: &str) {
         let (line, name, found, kind) = (field.line, &column.name, column.native_name(), field.kind.name());
-        if native::native(&field.kind, column).is_none() {
+        if introspect::native(&field.kind, column).is_none() {
             let advice = match introspect::kind_of(column, Dialect::Postgres) {
                 Some(kind) => format!("declare it {:?}", kind.name()),
                 None => "no type reads it; remove the field, or read it through a view that casts it".to_owned(),
@@ -127,7 +127,7 @@ impl<'c> Checker<'c> {
         }
         if column.enumeration.is_some() {
             self.error(line, format!("{what}: {pivot_column} is a native enum, by which rows cannot be connected; use text"));
-        } else if native::native(&field.kind, column).is_none() {
+        } else if introspect::native(&field.kind, column).is_none() {
             let found = column.native_name();
             self.error(line, format!("{what}: {pivot_column} is {found}, which cannot equal a field of type {kind}"));
         }

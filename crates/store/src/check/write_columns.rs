@@ -4,10 +4,10 @@ use query::catalog::write_rules::{WriteOperation, WriteRules};
 use query::catalog::{Field, Native, Resource};
 use query::sql::Dialect;
 
+use crate::introspect::native;
 use crate::schema::{Column, OwnValue, Table, same};
 
 use super::Checker;
-use super::native::native;
 
 /// Whether a payload of an operation of the resource may have the field.
 pub(super) fn is_written(resource: &Resource, field: &Field) -> bool {
