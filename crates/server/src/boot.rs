@@ -366,7 +366,10 @@ pub(crate) fn migration_hint(state: TablesState) -> Option<&'static str> {
 pub async fn bind(catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
     let schema = database.schema().await.map_err(unusable)?;
     store::check::bind(catalog, &schema);
-    Ok(store::check::check(catalog, &schema, database.dialect()))
+    let mut report = store::check::check(catalog, &schema, database.dialect());
+    report.findings.extend(store::check::check_write_privileges(catalog, &schema, database.dialect()));
+    report.findings.sort_by_key(|finding| finding.line);
+    Ok(report)
 }
 
 fn refuse_errors(report: &Report, file: &str) -> Result<(), BootError> {

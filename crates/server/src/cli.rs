@@ -107,7 +107,7 @@ enum Command {
     },
     /// Write a manifest from an existing database
     #[command(
-        after_help = "Examples:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --out shop.toml\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --update"
+        after_help = "Examples:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --out shop.toml\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --update\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --writable"
     )]
     Introspect(introspect::IntrospectArguments),
     /// Show the merged statement, the SQL of each level, and the source of each predicate

@@ -6,16 +6,22 @@ mod constraint;
 mod derived;
 mod field;
 mod foreign;
-mod native;
 mod relation;
+mod table_facts;
 pub(crate) mod values;
+mod write;
+mod write_columns;
+mod write_privileges;
 
 use query::catalog::{Catalog, Field, Identifier, Native, Resource, ResourceId, TableName};
 use query::messages::did_you_mean_as;
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
+use crate::introspect::native;
 use crate::schema::{Schema, Table};
+
+pub use write_privileges::check_write_privileges;
 
 /// PostgreSQL truncates longer names.
 const MAX_NAME_BYTES: usize = 63;
@@ -59,6 +65,7 @@ impl Report {
     }
 }
 
+/// Compares a manifest with the database, except the privileges to write: see [`check_write_privileges`].
 pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     let mut checker = Checker { catalog, schema, dialect, findings: Vec::new() };
     checker.locale();
@@ -74,11 +81,18 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     Report { findings: checker.findings }
 }
 
-/// Adds facts of the database to the catalog: on PostgreSQL native types and pivots without repeated pairs, on SQLite certain keys.
+/// Adds facts of the database to the catalog: on PostgreSQL native types and pivots without repeated pairs, on SQLite certain keys, and
+/// on both what the tables of writable resources enforce.
 pub fn bind(catalog: &mut Catalog, schema: &Schema) {
     match &schema.locale {
-        Some(_) => learn_columns(catalog, schema),
-        None => learn_keys(catalog, schema),
+        Some(_) => {
+            learn_columns(catalog, schema);
+            table_facts::learn(catalog, schema, Dialect::Postgres);
+        }
+        None => {
+            learn_keys(catalog, schema);
+            table_facts::learn(catalog, schema, Dialect::Sqlite);
+        }
     }
 }
 
@@ -101,7 +115,7 @@ fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
         let Some(table) = schema.table(&resource.table, Dialect::Postgres) else { continue };
         for (place, field) in resource.stored_fields() {
             let column = table.column(field.column.plain(), Dialect::Postgres);
-            found.extend(column.and_then(|column| native::native(&field.kind, column)).map(|native| (id, place, native)));
+            found.extend(column.and_then(|column| native(&field.kind, column)).map(|native| (id, place, native)));
         }
     }
     for (resource, field, native) in found {
@@ -166,6 +180,7 @@ impl<'c> Checker<'c> {
             && !column.nullable
             && !table.is_view
             && field.kind != Type::One(Scalar::Bool)
+            && !write::sets_soft_delete(resource)
         {
             let reason = format!("`soft-delete` names `{}`, whose column is NOT NULL", field.name);
             self.warning(field.line, format!("{what}: {reason}, so that every row counts as deleted"));
@@ -175,6 +190,7 @@ impl<'c> Checker<'c> {
         }
         self.derived_fields(resource);
         self.constraint(resource);
+        self.write(resource, table);
     }
 
     fn table(&mut self, name: &TableName, line: usize, what: &str) -> Option<&'c Table> {
@@ -250,13 +266,20 @@ impl<'c> Checker<'c> {
         if !known || table.is_view || table.is_unique(&columns, self.dialect) {
             return;
         }
+        let is_written = resource.write_rules().is_some();
+        // Another server may keep the key unique, and only the manifest says so.
+        if is_written && table.is_foreign {
+            return;
+        }
         let instead = match table.primary_key.as_slice() {
             _ if table.has_heirs => "no key of it covers the tables that inherit from it".to_owned(),
             [] => format!("add a unique index on {} ({})", self.schema.shown(table, self.dialect), columns.join(", ")),
             key => format!("the primary key is ({})", key.join(", ")),
         };
         let (name, columns, table) = (&resource.full_name, columns.join(", "), &resource.table);
-        let message = format!("resource `{name}`: the key ({columns}) is not unique in table `{table}`; {instead}");
-        self.warning(resource.fields[*first].line, message);
+        let reason = if is_written { ", and a write needs a key that the database keeps unique" } else { "" };
+        let message = format!("resource `{name}`: the key ({columns}) is not unique in table `{table}`{reason}; {instead}");
+        let line = resource.fields[*first].line;
+        if is_written { self.error(line, message) } else { self.warning(line, message) }
     }
 }

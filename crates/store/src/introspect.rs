@@ -8,6 +8,7 @@ mod fields;
 mod kind;
 mod model;
 mod naming;
+mod native;
 mod offered_list;
 mod offered_now;
 mod relation_names;
@@ -15,13 +16,15 @@ mod sample;
 mod through;
 mod update;
 mod write;
+mod writes;
 
 use query::sql::Dialect;
 
 use crate::schema::Schema;
 
-pub(crate) use kind::{foreign_form, kind_of};
+pub(crate) use kind::kind_of;
 pub use naming::OWN_TYPES;
+pub(crate) use native::native;
 pub use sample::sample;
 pub use update::{Update, UpdateError, update};
 
@@ -31,6 +34,18 @@ const HEADER: &str = "\
 # protects nothing: trim it, and add permissions, masks and constraints, before others can reach the server.
 ";
 
+const WRITABLE_HEADER: &str = "\
+# An account that writes needs the permissions of [….write].
+";
+
+/// What a manifest offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfferedAccess {
+    ReadOnly,
+    /// Writes too, as far as the table and the database user allow them.
+    Writable,
+}
+
 #[derive(Clone, Debug)]
 pub struct Introspected {
     pub text: String,
@@ -39,15 +54,20 @@ pub struct Introspected {
     pub notes: Vec<String>,
 }
 
-/// A manifest of all tables and views. It passes `check` unedited.
+/// A manifest of all tables and views, without writes. It passes `check` unedited.
 pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
-    introspect(schema, dialect).text
+    introspect(schema, dialect, OfferedAccess::ReadOnly).text
 }
 
-pub fn introspect(schema: &Schema, dialect: Dialect) -> Introspected {
+/// A manifest of all tables and views, with its notes. It passes `check` unedited.
+pub fn introspect(schema: &Schema, dialect: Dialect, access: OfferedAccess) -> Introspected {
     let mut model = draft::draft(schema, dialect, None);
     relation_names::connect(&mut model);
     let mut text = String::from(HEADER);
+    if access == OfferedAccess::Writable {
+        writes::offer(&mut model);
+        text.push_str(WRITABLE_HEADER);
+    }
     for note in &model.notes {
         write::note(&mut text, note);
     }

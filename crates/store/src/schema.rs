@@ -1,8 +1,10 @@
 //! The schema of a live database, read from its own catalog. `check` compares a manifest with it, and `introspect` writes one from it.
 
+mod check_clauses;
 mod postgres;
 mod sqlite;
 
+use query::catalog::write_rules::ConstraintKind;
 use query::catalog::{Identifier, Stored, TableName};
 use query::sql::Dialect;
 use query::types::Scalar;
@@ -49,6 +51,12 @@ pub struct Table {
     pub name: String,
     /// A view or materialized view, whose columns do not say whether they can be NULL.
     pub is_view: bool,
+    /// PostgreSQL: a table of another server, which has no keys here.
+    pub is_foreign: bool,
+    /// The changes that no role can make: a view may take none.
+    pub impossible: Changes,
+    /// PostgreSQL: whether the database user may not delete rows.
+    pub delete_forbidden: bool,
     /// Belongs to an extension or is a partition: readable, but not listed.
     pub incidental: bool,
     /// PostgreSQL: whether other tables inherit from it. Their rows count as its own, so none of its keys is unique.
@@ -64,6 +72,8 @@ pub struct Table {
     /// Unique constraints and whole unique indexes, the primary key left out.
     pub unique_keys: Vec<Vec<String>>,
     pub foreign_keys: Vec<ForeignKey>,
+    /// What the database enforces, those of partitions included. Primary keys are unique constraints.
+    pub constraints: Vec<NamedConstraint>,
     /// Foreign keys that cannot be relations, and why: without a target on SQLite, over periods on PostgreSQL.
     pub broken_keys: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
@@ -88,14 +98,68 @@ pub struct Column {
     /// The native enum it or its elements are of.
     pub enumeration: Option<Enumeration>,
     pub nullable: bool,
+    /// Whether a new row cannot have NULL in it. An older row may, since PostgreSQL 18.
+    pub required: bool,
     /// Whether the database user may not read it.
     pub forbidden: bool,
     pub collation: Option<Collation>,
     /// SQLite: whether its type is unknown, as for a computed column of a view.
     pub unknown_type: bool,
     pub default: String,
+    /// The value that the database gives it in a new row.
+    pub own_value: OwnValue,
+    /// The most characters of a `varchar(n)` or `char(n)`.
+    pub max_length: Option<u32>,
+    /// PostgreSQL: whether the database user may not insert it.
+    pub insert_forbidden: bool,
+    /// PostgreSQL: whether the database user may not update it.
+    pub update_forbidden: bool,
+    /// PostgreSQL: the sequence of its default, if the database user may not use it.
+    pub forbidden_sequence: Option<String>,
     /// SQLite: a type that fits all sampled values.
     pub seen: Option<(Scalar, Stored)>,
+}
+
+/// The value that the database gives a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OwnValue {
+    /// NULL, if the column allows it.
+    #[default]
+    None,
+    /// A default, a serial, an identity `BY DEFAULT`, or SQLite's rowid. A statement may give another value.
+    Default,
+    /// `GENERATED ALWAYS AS IDENTITY`
+    Identity,
+    /// `GENERATED ALWAYS AS (…)`, or an expression of a view.
+    Generated,
+}
+
+impl OwnValue {
+    /// Whether no statement can give another value.
+    pub fn is_fixed(self) -> bool {
+        matches!(self, OwnValue::Identity | OwnValue::Generated)
+    }
+}
+
+/// The statements that change rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub insert: bool,
+    pub update: bool,
+    pub delete: bool,
+}
+
+impl Changes {
+    pub(crate) const ALL: Changes = Changes { insert: true, update: true, delete: true };
+}
+
+/// A constraint or a unique index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedConstraint {
+    /// PostgreSQL: the name in an error. SQLite: the name of an index or a check, the text of a check without one, or nothing for a foreign key.
+    pub name: String,
+    pub kind: ConstraintKind,
+    pub columns: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,6 +231,15 @@ impl Table {
     /// Whether no two rows have the same values in these columns.
     pub(crate) fn is_unique(&self, columns: &[&str], dialect: Dialect) -> bool {
         self.keys().any(|key| key.iter().all(|column| columns.iter().any(|other| same(column, other, dialect))))
+    }
+
+    /// Whether these are the columns of a unique key, in any order.
+    pub(crate) fn has_unique_key(&self, columns: &[&str], dialect: Dialect) -> bool {
+        let is_among = |column: &str, others: &[&str]| others.iter().any(|other| same(column, other, dialect));
+        self.keys().any(|key| {
+            let key: Vec<&str> = key.iter().map(String::as_str).collect();
+            key.iter().all(|column| is_among(column, columns)) && columns.iter().all(|column| is_among(column, &key))
+        })
     }
 
     pub(crate) fn is_indexed(&self, columns: &[&str], dialect: Dialect) -> bool {

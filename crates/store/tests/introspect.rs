@@ -17,6 +17,12 @@ mod updates;
 mod values;
 #[path = "introspect/versions.rs"]
 mod versions;
+#[path = "introspect/writable.rs"]
+mod writable;
+#[path = "introspect/write_check.rs"]
+mod write_check;
+#[path = "introspect/write_facts.rs"]
+mod write_facts;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -197,6 +197,11 @@ impl Field {
         self.kind.is_number()
     }
 
+    /// Whether the server writes it in this operation.
+    pub fn has_preset(&self, operation: WriteOperation) -> bool {
+        self.preset(operation).is_some()
+    }
+
     /// Whether a new row needs a value of the payload.
     pub fn is_required(&self) -> bool {
         self.is_writable(WriteOperation::Create) && !self.nullable && !self.rules.has_default

@@ -32,6 +32,39 @@ impl Catalog {
     }
 }
 
+impl Resource {
+    /// The fields that every row in reach of an account has in common with it: the constraint compares them with a variable of the account.
+    /// `None` without a constraint.
+    pub fn account_fields(&self) -> Option<Vec<FieldId>> {
+        let mut fields = Vec::new();
+        self.constraint.as_ref()?.statement.filters.iter().for_each(|clause| add_account_fields(self, clause, &mut fields));
+        Some(fields)
+    }
+}
+
+fn add_account_fields(resource: &Resource, clause: &Clause, fields: &mut Vec<FieldId>) {
+    for entry in &clause.entries {
+        match entry {
+            Entry::And(_, clauses) => clauses.iter().for_each(|clause| add_account_fields(resource, clause, fields)),
+            Entry::Named { name, inside: Inside::Object(operators), .. } => {
+                let id = resource.field(name).map(|(id, _)| id);
+                fields.extend(id.filter(|_| operators.entries.iter().any(equals_variable)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an operator is `eq` or `in` with a variable of the account.
+fn equals_variable(operator: &Entry) -> bool {
+    match operator {
+        Entry::Named { name, inside: Inside::Plain(Json::Text(text)), .. } => {
+            matches!(&**name, "eq" | "in") && text.starts_with("$account.")
+        }
+        _ => false,
+    }
+}
+
 /// What the `where` of a constraint refers to.
 pub(super) fn references_of_constraint(catalog: &Catalog, id: ResourceId) -> Vec<Reference<'_>> {
     let resource = catalog.resource(id);

@@ -8,8 +8,8 @@ use query::catalog::Catalog;
 use query::manifest::Manifest;
 use query::sql::Dialect;
 use serde_json::json;
-use store::check::check;
-use store::introspect::{Introspected, Update, UpdateError};
+use store::check::{check, check_write_privileges};
+use store::introspect::{Introspected, OfferedAccess, Update, UpdateError};
 use store::schema::Schema;
 
 use crate::boot;
@@ -27,6 +27,9 @@ pub(super) struct IntrospectArguments {
     /// Add new tables and columns to the manifest; edits and deletions in it stay
     #[arg(long)]
     update: bool,
+    /// Declare writes too, as far as the tables and the database user allow them; each needs a permission
+    #[arg(long)]
+    writable: bool,
     /// Replace an existing manifest
     #[arg(long, conflicts_with = "update")]
     force: bool,
@@ -41,16 +44,17 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
     let name = path.display().to_string();
     let database = boot::open_existing(config, &Catalog::default()).await?;
     let schema = database.sampled_schema().await.map_err(unusable)?;
+    let (dialect, access) = (database.dialect(), if arguments.writable { OfferedAccess::Writable } else { OfferedAccess::ReadOnly });
     let manifest = if arguments.update {
         // With `--out -`, update the manifest in use and print it.
-        NewManifest::updated(if printed { config.manifest.path() } else { &path }, &schema, database.dialect())?
+        NewManifest::updated(if printed { config.manifest.path() } else { &path }, &schema, dialect, access)?
     } else {
         if !printed && !arguments.force && path.exists() {
             return Err(CommandError(format!(
                 "{name} exists already: use --update to add what is new, --force to replace it, or --out FILE"
             )));
         }
-        NewManifest::of(store::introspect::introspect(&schema, database.dialect()))
+        NewManifest::of(store::introspect::introspect(&schema, dialect, access))
     };
     let NewManifest { text, tables, added, notes, errors } = &manifest;
     if printed {
@@ -92,17 +96,18 @@ impl NewManifest {
         NewManifest { text, tables, added: Vec::new(), notes, errors: 0 }
     }
 
-    fn updated(source: &Path, schema: &Schema, dialect: Dialect) -> Result<Self, CommandError> {
+    fn updated(source: &Path, schema: &Schema, dialect: Dialect, access: OfferedAccess) -> Result<Self, CommandError> {
         let name = source.display().to_string();
         let existing = fs::read_to_string(source)
             .map_err(|error| CommandError(format!("{name} cannot be read: {error}; without --update, a new one is written")))?;
-        let Update { text, added, notes, tables } = store::introspect::update(&existing, schema, dialect).map_err(|error| match error {
-            UpdateError::Manifest(error) => CommandError(error.in_file(&name)),
-            error => CommandError(format!("{name}: {error}")),
-        })?;
+        let Update { text, added, notes, tables } =
+            store::introspect::update(&existing, schema, dialect, access).map_err(|error| match error {
+                UpdateError::Manifest(error) => CommandError(error.in_file(&name)),
+                error => CommandError(format!("{name}: {error}")),
+            })?;
         let catalog = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
         let catalog = catalog.map_err(|error| CommandError(error.in_file(&name)))?;
-        let errors = check(&catalog, schema, dialect).errors().count();
+        let errors = check(&catalog, schema, dialect).errors().count() + check_write_privileges(&catalog, schema, dialect).len();
         Ok(NewManifest { text, tables, added, notes, errors })
     }
 }

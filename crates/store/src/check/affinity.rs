@@ -60,3 +60,8 @@ pub(super) fn contradiction(field: &Field, declared: &str) -> Option<&'static st
         _ => None,
     }
 }
+
+/// Whether a column of this declared type stores whole numbers as such.
+pub(super) fn keeps_whole_numbers(declared: &str) -> bool {
+    !matches!(affinity(declared), Affinity::Text | Affinity::Real)
+}

@@ -8,7 +8,8 @@ use query::types::{EnumValue, Scalar};
 use crate::introspect;
 use crate::schema::{Column, Enumeration, Table};
 
-use super::{Checker, affinity, native};
+use super::write_columns::is_written;
+use super::{Checker, affinity};
 
 impl<'c> Checker<'c> {
     pub(super) fn field(&mut self, resource: &Resource, table: &'c Table, field: &Field) {
@@ -26,7 +27,7 @@ impl<'c> Checker<'c> {
                 }
             }
         }
-        self.nullable(field, table, column, &what);
+        self.nullable(resource, field, (table, column), &what);
     }
 
     pub(super) fn column(&mut self, table: &'c Table, name: &str, line: usize, what: &str) -> Option<&'c Column> {
@@ -47,7 +48,7 @@ impl<'c> Checker<'c> {
 
     fn postgres_type(&mut self, field: &Field, column: &Column, what: &str) {
         let (line, name, found, kind) = (field.line, &column.name, column.native_name(), field.kind.name());
-        if native::native(&field.kind, column).is_none() {
+        if introspect::native(&field.kind, column).is_none() {
             let advice = match introspect::kind_of(column, Dialect::Postgres) {
                 Some(kind) => format!("declare it {:?}", kind.name()),
                 None => "no type reads it; remove the field, or read it through a view that casts it".to_owned(),
@@ -85,7 +86,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn nullable(&mut self, field: &Field, table: &Table, column: &Column, what: &str) {
+    fn nullable(&mut self, resource: &Resource, field: &Field, (table, column): (&Table, &Column), what: &str) {
         // Views do not say, and a primary key of SQLite may be NULL.
         if table.is_view || table.primary_key.contains(&column.name) {
             return;
@@ -94,6 +95,17 @@ impl<'c> Checker<'c> {
         let message = match (field.nullable, column.nullable) {
             (false, true) => {
                 format!("declared `null = false`, but column `{name}` may hold NULL; drop `null = false` or set the column NOT NULL")
+            }
+            (true, false) if is_written(resource, field) => {
+                let accepted = "declare `null = false`, or drop NOT NULL";
+                self.error(field.line, format!("{what}: a payload may have null, but column `{name}` is NOT NULL; {accepted}"));
+                return;
+            }
+            // The constraint is not valid: older rows may break it.
+            (true, true) if column.required && is_written(resource, field) => {
+                format!(
+                    "a payload may have null, but column `{name}` refuses NULL in new rows; give every row a value and declare `null = false`"
+                )
             }
             (true, false) => format!("column `{name}` is NOT NULL; declare `null = false`"),
             _ => return,
@@ -115,7 +127,7 @@ impl<'c> Checker<'c> {
         }
         if column.enumeration.is_some() {
             self.error(line, format!("{what}: {pivot_column} is a native enum, by which rows cannot be connected; use text"));
-        } else if native::native(&field.kind, column).is_none() {
+        } else if introspect::native(&field.kind, column).is_none() {
             let found = column.native_name();
             self.error(line, format!("{what}: {pivot_column} is {found}, which cannot equal a field of type {kind}"));
         }

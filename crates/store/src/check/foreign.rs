@@ -11,7 +11,7 @@ impl<'c> Checker<'c> {
         let column = table.and_then(|table| table.column(field.column.plain(), self.dialect));
         self.dialect == Dialect::Postgres
             && column
-                .and_then(|column| super::native::native(&field.kind, column))
+                .and_then(|column| crate::introspect::native(&field.kind, column))
                 .is_some_and(|native| matches!(native, Native::Foreign(_)))
     }
 

@@ -4,10 +4,10 @@ use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Native, Relation
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
+use crate::introspect::native;
 use crate::schema::{Schema, Table};
 
 use super::Checker;
-use super::native::native;
 
 impl<'c> Checker<'c> {
     pub(super) fn relation(&mut self, resource: &'c Resource, relation: &'c Relation) {

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use query::catalog::write_rules::WriteOperation;
 use query::catalog::{Catalog, Link, Resource};
 use query::sql::Dialect;
 
-use crate::schema::{Schema, Table};
+use crate::schema::{Changes, Schema, Table};
 
 use super::fields::fields;
 use super::model::{Draft, KnownRelation, Model};
@@ -119,6 +120,11 @@ fn fresh<'s>(table: &'s Table, names: &mut Names) -> Draft<'s> {
 fn known<'s>(table: &'s Table, resource: &Resource, catalog: &Catalog) -> Draft<'s> {
     let mut draft = Draft::empty(table, resource.context.clone(), resource.name.clone(), resource.plural.clone());
     draft.is_new = false;
+    draft.writes = Changes {
+        insert: resource.has_write(WriteOperation::Create),
+        update: resource.has_write(WriteOperation::Update),
+        delete: resource.has_write(WriteOperation::Delete),
+    };
     for relation in &resource.relations {
         let target = catalog.resource(relation.target);
         let on = match &relation.link {

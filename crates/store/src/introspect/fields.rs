@@ -53,7 +53,17 @@ fn fresh(draft: &mut Draft, column: &Column, kind: Type, dialect: Dialect) -> Dr
     let name = free(&[wished], |name| draft.is_taken(name));
     let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);
     let stored = if is_timestamp { stored(column) } else { Stored::Standard };
-    DraftField { name, column: column.name.clone(), kind, key: false, not_null: !column.nullable, stored, is_new: true }
+    DraftField {
+        name,
+        column: column.name.clone(),
+        kind,
+        key: false,
+        not_null: !column.nullable,
+        stored,
+        is_new: true,
+        write: None,
+        max_length: None,
+    }
 }
 
 fn unreadable(column: &Column) -> String {
@@ -77,5 +87,7 @@ fn declared(field: &Field, table: &Table, dialect: Dialect) -> DraftField {
         not_null: !field.nullable,
         stored: field.stored,
         is_new: false,
+        write: None,
+        max_length: None,
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use query::catalog::{Stored, snake};
+use query::manifest::FieldWrite;
 use query::sql::Dialect;
 use query::types::Type;
 
-use crate::schema::{ForeignKey, Schema, Table};
+use crate::schema::{Changes, ForeignKey, Schema, Table};
 
 use super::offered_list::OfferedList;
 
@@ -82,6 +83,10 @@ pub(super) struct Draft<'s> {
     pub(super) fields: Vec<DraftField>,
     pub(super) relations: Vec<DraftRelation>,
     pub(super) known_relations: Vec<KnownRelation>,
+    /// The writes that it offers, or has already.
+    pub(super) writes: Changes,
+    /// The unique keys of an upsert, as fields.
+    pub(super) keys: Vec<Vec<String>>,
     /// Why columns and foreign keys were left out.
     pub(super) notes: Vec<String>,
 }
@@ -94,6 +99,8 @@ pub(super) struct DraftField {
     pub(super) not_null: bool,
     pub(super) stored: Stored,
     pub(super) is_new: bool,
+    pub(super) write: Option<FieldWrite>,
+    pub(super) max_length: Option<u32>,
 }
 
 pub(super) struct DraftRelation {
@@ -125,6 +132,8 @@ impl<'s> Draft<'s> {
             fields: Vec::new(),
             relations: Vec::new(),
             known_relations: Vec::new(),
+            writes: Changes::default(),
+            keys: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -9,7 +9,7 @@ use crate::schema::Schema;
 
 use super::model::Draft;
 use super::offered_list::OfferedList;
-use super::{draft, offered_now, relation_names, write};
+use super::{OfferedAccess, draft, offered_now, relation_names, write, writes};
 
 #[derive(Clone, Debug)]
 pub struct Update {
@@ -33,12 +33,15 @@ pub enum UpdateError {
 }
 
 /// Adds what neither the manifest nor its list has, and comments for what cannot be added. Only the list is rewritten.
-pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
+pub fn update(existing: &str, schema: &Schema, dialect: Dialect, access: OfferedAccess) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
     let (bare, seen) = OfferedList::take(existing, dialect);
     let had_list = seen.is_some();
     let mut model = draft::draft(schema, dialect, Some((&catalog, seen.unwrap_or_default())));
     relation_names::connect(&mut model);
+    if access == OfferedAccess::Writable {
+        writes::offer(&mut model);
+    }
     let mut document: DocumentMut = bare.parse()?;
     let (mut added, mut fresh, mut notes) = (Vec::new(), String::new(), Vec::new());
     for draft in model.resources.iter().filter(|draft| !draft.left_out) {

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use query::catalog::Stored;
+use query::manifest::FieldWrite;
 use query::types::Scalar;
+
+use crate::schema::Changes;
 
 use super::model::{Draft, DraftField, DraftRelation, column_is_implied};
 use super::naming::quoted;
@@ -21,6 +24,7 @@ pub(super) fn resource(text: &mut String, resource: &Draft) {
         keys.push(("plural".to_owned(), quoted(&resource.plural)));
     }
     aligned(text, &keys);
+    writes(text, resource);
     let _ = writeln!(text, "\n[resource.{full_name}.fields]");
     let fields: Vec<_> = resource.fields.iter().map(|field| (field.name.clone(), field_value(field))).collect();
     aligned(text, &fields);
@@ -32,6 +36,23 @@ pub(super) fn resource(text: &mut String, resource: &Draft) {
         let relations: Vec<_> = resource.relations.iter().map(|relation| (relation.name.clone(), relation_value(relation))).collect();
         aligned(text, &relations);
     }
+}
+
+/// `[resource.shop.order.write]`, with a permission for each operation.
+fn writes(text: &mut String, resource: &Draft) {
+    let Changes { insert, update, delete } = resource.writes;
+    let full_name = resource.full_name();
+    let operations = [("create", insert), ("update", update), ("delete", delete)].into_iter().filter(|(_, is_offered)| *is_offered);
+    let mut keys: Vec<_> = operations.map(|(word, _)| (word.to_owned(), quoted(&format!("{full_name}.{word}")))).collect();
+    if keys.is_empty() {
+        return;
+    }
+    if !resource.keys.is_empty() {
+        let list = |names: &Vec<String>| format!("[{}]", names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "));
+        keys.push(("keys".to_owned(), format!("[{}]", resource.keys.iter().map(list).collect::<Vec<_>>().join(", "))));
+    }
+    let _ = writeln!(text, "\n[resource.{full_name}.write]");
+    aligned(text, &keys);
 }
 
 fn aligned(text: &mut String, entries: &[(String, String)]) {
@@ -62,6 +83,15 @@ pub(super) fn field_value(field: &DraftField) -> String {
     }
     if field.not_null {
         rest.push_str(", null = false");
+    }
+    match field.write {
+        None => {}
+        Some(FieldWrite { create: true, update: false }) => rest.push_str(", write = \"create\""),
+        Some(FieldWrite { create: false, .. }) => rest.push_str(", write = \"update\""),
+        Some(FieldWrite { create: true, update: true }) => rest.push_str(", write = true"),
+    }
+    if let Some(length) = field.max_length {
+        let _ = write!(rest, ", max-length = {length}");
     }
     if rest.is_empty() { kind } else { format!("{{ type = {kind}{rest} }}") }
 }

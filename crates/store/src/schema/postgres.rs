@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use query::catalog::write_rules::ConstraintKind;
 use tokio_postgres::{Client, Error, Row};
 
-use super::{Collation, Column, Enumeration, ForeignKey, Locale, Schema, Table};
+use super::{Changes, Collation, Column, Enumeration, ForeignKey, Locale, NamedConstraint, OwnValue, Schema, Table};
 
 const TABLES: &str = r"
     SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind IN ('v', 'm'),
@@ -12,19 +13,34 @@ const TABLES: &str = r"
                SELECT FROM pg_catalog.pg_depend d
                WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
            c.relkind <> 'p' AND EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
-           NOT c.relispopulated
+           NOT c.relispopulated, c.relkind = 'f', c.relkind IN ('v', 'm', 'f'), NOT pg_catalog.has_table_privilege(c.oid, 'DELETE'),
+           (SELECT h.inhparent::int8 FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid AND c.relispartition)
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')
     ORDER BY n.nspname, c.relname";
 
-/// `NOT NULL` can be `NOT VALID` since PostgreSQL 18: older rows may hold nulls.
+/// `NOT NULL` can be `NOT VALID` since PostgreSQL 18: older rows may hold nulls. A default may call a sequence, which needs a privilege of
+/// its own.
 const COLUMNS: &str = r"
     SELECT a.attrelid::int8, a.attname::text, a.atttypid::int8,
            NOT a.attnotnull OR EXISTS (
                SELECT FROM pg_catalog.pg_constraint k
                WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND k.conkey = ARRAY[a.attnum]),
            NOT (pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE') AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')),
-           a.attndims > 1, l.collnamespace::regnamespace::text || '.' || l.collname::text, coalesce(l.collisdeterministic, true)
+           a.attndims > 1, l.collnamespace::regnamespace::text || '.' || l.collname::text, coalesce(l.collisdeterministic, true),
+           CASE WHEN a.attgenerated <> '' THEN 'g' WHEN a.attidentity = 'a' THEN 'a' WHEN a.attidentity = 'd' OR a.atthasdef THEN 'd'
+                ELSE '' END,
+           a.atttypmod, NOT pg_catalog.has_column_privilege(c.oid, a.attnum, 'INSERT'),
+           NOT pg_catalog.has_column_privilege(c.oid, a.attnum, 'UPDATE'),
+           CASE WHEN a.atthasdef AND a.attgenerated = '' THEN (
+               SELECT q.relnamespace::regnamespace::text || '.' || q.relname::text FROM pg_catalog.pg_attrdef v
+               JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = v.oid
+                    AND d.refclassid = 'pg_catalog.pg_class'::regclass
+               JOIN pg_catalog.pg_class q ON q.oid = d.refobjid
+               WHERE v.adrelid = a.attrelid AND v.adnum = a.attnum
+                 AND CASE WHEN q.relkind = 'S' THEN NOT pg_catalog.has_sequence_privilege(q.oid, 'USAGE, UPDATE') ELSE false END
+               LIMIT 1) END,
+           a.attnotnull
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
@@ -47,17 +63,21 @@ const TYPES: &str = r"
            CASE WHEN t.typlen = -1 AND t.typtype = 'b' THEN t.typelem ELSE 0 END::int8, t.typnotnull,
            CASE WHEN t.typtype = 'e' THEN ARRAY(
                SELECT e.enumlabel::text FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder) END,
-           t.typndims > 1, NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+           t.typndims > 1, NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), t.typtypmod, t.typdefault IS NOT NULL
     FROM used JOIN pg_catalog.pg_type t ON t.oid = used.oid JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace";
 
-/// An expression in an index has no column name.
+/// An expression in an index has no column name. The columns that it uses are among those that the index depends on.
 const INDEXES: &str = r"
     SELECT i.indrelid::int8, i.indisprimary, i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL,
            m.amname IN ('btree', 'hash'),
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place)
                  LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number AND k.number > 0
                  WHERE k.place <= i.indnkeyatts ORDER BY k.place),
-           pg_catalog.pg_get_expr(i.indexprs, i.indrelid)
+           pg_catalog.pg_get_expr(i.indexprs, i.indrelid), c.relname::text, i.indisunique, i.indisexclusion,
+           CASE WHEN i.indexprs IS NOT NULL THEN ARRAY(
+               SELECT DISTINCT a.attname::text FROM pg_catalog.pg_depend d
+               JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+               WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid AND d.refobjid = i.indrelid) END
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = c.relam
     WHERE i.indisvalid ORDER BY i.indrelid, c.relname";
 
@@ -73,6 +93,31 @@ const FOREIGN_KEYS: &str = r"
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE f.contype = 'f' AND f.conparentid = 0 ORDER BY f.conrelid, f.conkey, f.conname";
 
+/// Checks and foreign keys, and the checks of domains at each column.
+const CONSTRAINTS: &str = r"
+    SELECT k.conrelid::int8, k.conname::text, k.contype = 'f',
+           ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(k.conkey) WITH ORDINALITY AS p(number, place)
+                 JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = p.number ORDER BY p.place)
+    FROM pg_catalog.pg_constraint k WHERE k.contype IN ('c', 'f') AND k.conrelid <> 0
+    UNION ALL
+    SELECT a.attrelid::int8, k.conname::text, false, ARRAY[a.attname::text]
+    FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_attribute a ON a.atttypid = k.contypid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE k.contype = 'c' AND k.contypid <> 0
+    ORDER BY 1, 2";
+
+/// The changes that views and foreign tables take, as bits, and their columns that cannot be written. PostgreSQL asks the handler of a foreign
+/// table, if there is one.
+const UPDATABLE: &str = r"
+    SELECT c.oid::int8, pg_catalog.pg_relation_is_updatable(c.oid, true),
+           ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a
+                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                   AND NOT pg_catalog.pg_column_is_updatable(c.oid, a.attnum, true))
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE (c.relkind = 'v' OR c.relkind = 'f' AND EXISTS (
+               SELECT FROM pg_catalog.pg_foreign_table t JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver
+               JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid = s.srvfdw WHERE t.ftrelid = c.oid AND w.fdwhandler <> 0))
+      AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')";
+
 /// Read through JSON, since the provider's columns came with PostgreSQL 15 and 17.
 const LOCALE: &str = r"
     SELECT pg_catalog.pg_encoding_to_char(d.encoding)::text, d.datctype::text,
@@ -84,8 +129,11 @@ const LOCALE: &str = r"
 pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     let mut schema = Schema::default();
     let mut places = HashMap::new();
+    let mut partitions = Vec::new();
     for row in rows(client, TABLES).await? {
-        places.insert(row.try_get::<_, i64>(0)?, schema.tables.len());
+        let place = schema.tables.len();
+        places.insert(row.try_get::<_, i64>(0)?, place);
+        partitions.extend(row.try_get::<_, Option<i64>>(10)?.map(|parent| (place, parent)));
         schema.tables.push(Table {
             schema: row.try_get(1)?,
             name: row.try_get(2)?,
@@ -93,6 +141,9 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             incidental: row.try_get(4)?,
             has_heirs: row.try_get(5)?,
             is_unfilled: row.try_get(6)?,
+            is_foreign: row.try_get(7)?,
+            impossible: if row.try_get(8)? { Changes::ALL } else { Changes::default() },
+            delete_forbidden: row.try_get(9)?,
             ..Table::default()
         });
     }
@@ -100,7 +151,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     for row in rows(client, COLUMNS).await? {
         if let Some(place) = places.get(&row.try_get(0)?) {
             let mut column = column(&row)?;
-            describe(&mut column, &types, row.try_get(2)?);
+            describe(&mut column, &types, row.try_get(2)?, row.try_get(9)?);
             schema.tables[*place].columns.push(column);
         }
     }
@@ -121,6 +172,18 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             }
         }
     }
+    for row in rows(client, CONSTRAINTS).await? {
+        if let Some(place) = places.get(&row.try_get(0)?) {
+            let kind = if row.try_get(2)? { ConstraintKind::ForeignKey } else { ConstraintKind::Check };
+            schema.tables[*place].constraints.push(NamedConstraint { name: row.try_get(1)?, kind, columns: row.try_get(3)? });
+        }
+    }
+    let partitions: Vec<(usize, usize)> =
+        partitions.into_iter().filter_map(|(place, parent)| Some((place, *places.get(&parent)?))).collect();
+    constraints_of_partitions(&mut schema, &partitions);
+    if schema.tables.iter().any(|table| table.impossible != Changes::default()) {
+        updatable(client, &mut schema, &places).await?;
+    }
     for row in rows(client, LOCALE).await? {
         schema.locale =
             Some(Locale { encoding: row.try_get(0)?, ctype: row.try_get(1)?, provider: row.try_get(2)?, provider_locale: row.try_get(3)? });
@@ -137,8 +200,51 @@ fn column(row: &Row) -> Result<Column, Error> {
         forbidden: row.try_get(4)?,
         nested: row.try_get(5)?,
         collation: name.map(|name| Collation { name, deterministic }),
+        own_value: match row.try_get::<_, &str>(8)? {
+            "g" => OwnValue::Generated,
+            "a" => OwnValue::Identity,
+            "d" => OwnValue::Default,
+            _ => OwnValue::None,
+        },
+        insert_forbidden: row.try_get(10)?,
+        update_forbidden: row.try_get(11)?,
+        forbidden_sequence: row.try_get(12)?,
+        required: row.try_get(13)?,
         ..Column::default()
     })
+}
+
+/// An error names the constraint of the partition that holds the row.
+fn constraints_of_partitions(schema: &mut Schema, partitions: &[(usize, usize)]) {
+    for (partition, parent) in partitions {
+        let constraints = schema.tables[*partition].constraints.clone();
+        let (mut parent, mut levels) = (Some(*parent), partitions.len());
+        while let Some(place) = parent.filter(|_| levels > 0) {
+            let known = &mut schema.tables[place].constraints;
+            known.extend(constraints.iter().filter(|constraint| !known.contains(constraint)).cloned().collect::<Vec<_>>());
+            parent = partitions.iter().find(|(partition, _)| *partition == place).map(|(_, parent)| *parent);
+            levels -= 1;
+        }
+    }
+}
+
+/// Reads what views and foreign tables take. If the database cannot tell, such as without the library of a foreign table, they take nothing.
+async fn updatable(client: &Client, schema: &mut Schema, places: &HashMap<i64, usize>) -> Result<(), Error> {
+    let found = match rows(client, UPDATABLE).await {
+        Err(error) if error.as_db_error().is_some() => return Ok(()),
+        found => found?,
+    };
+    for row in found {
+        let Some(place) = places.get(&row.try_get(0)?) else { continue };
+        let (events, fixed): (i32, Vec<String>) = (row.try_get(1)?, row.try_get(2)?);
+        let table = &mut schema.tables[*place];
+        // The bits of PostgreSQL's command types.
+        table.impossible = Changes { update: events & 4 == 0, insert: events & 8 == 0, delete: events & 16 == 0 };
+        for column in table.columns.iter_mut().filter(|column| fixed.contains(&column.name)) {
+            column.own_value = OwnValue::Generated;
+        }
+    }
+    Ok(())
 }
 
 /// Without a named statement, so that it works behind every pooler.
@@ -155,6 +261,8 @@ struct NativeType {
     labels: Option<Vec<String>>,
     nested: bool,
     unnameable: bool,
+    modifier: i32,
+    has_default: bool,
 }
 
 async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
@@ -169,19 +277,30 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
             labels: row.try_get(6)?,
             nested: row.try_get(7)?,
             unnameable: row.try_get(8)?,
+            modifier: row.try_get(9)?,
+            has_default: row.try_get(10)?,
         };
         types.insert(row.try_get(0)?, native);
     }
     Ok(types)
 }
 
-fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64) {
+/// The bytes that the modifier of `varchar(n)` has beside its length.
+const LENGTH_OFFSET: i32 = 4;
+
+fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64, mut modifier: i32) {
     while let Some(native) = types.get(&oid) {
         if native.base != 0 {
             column.domain = true;
             column.nested |= native.nested;
             // A domain of the elements does not make the array nullable.
-            column.nullable &= column.array || !native.not_null;
+            let is_required = native.not_null && !column.array;
+            column.nullable &= !is_required;
+            column.required |= is_required;
+            if native.has_default && !column.array && column.own_value == OwnValue::None {
+                column.own_value = OwnValue::Default;
+            }
+            modifier = modifier.max(native.modifier);
             oid = native.base;
         } else if native.element != 0 && !column.array {
             column.array = true;
@@ -197,6 +316,9 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64)
                 _ if native.name == "citext" && native.labels.is_none() => native.name.clone(),
                 schema => format!("{schema}.{}", native.name),
             };
+            if !column.array && matches!(column.native.as_str(), "varchar" | "bpchar") {
+                column.max_length = u32::try_from(modifier - LENGTH_OFFSET).ok();
+            }
             column.enumeration =
                 native.labels.clone().map(|labels| Enumeration { schema: native.schema.clone(), name: native.name.clone(), labels });
             return;
@@ -207,8 +329,23 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64)
 fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
     let (primary, unique, finds_equal): (bool, bool, bool) = (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
     let columns: Vec<Option<String>> = row.try_get(4)?;
+    let expressions: Option<String> = row.try_get(5)?;
+    let kind = match (row.try_get(7)?, row.try_get(8)?) {
+        (_, true) => Some(ConstraintKind::Exclusion),
+        (true, false) => Some(ConstraintKind::Unique),
+        (false, false) => None,
+    };
+    if let Some(kind) = kind {
+        let used: Option<Vec<String>> = row.try_get(9)?;
+        let mut all: Vec<String> = columns.iter().flatten().cloned().collect();
+        // A partial index depends on the columns of its condition too.
+        let is_in_key = |column: &String| !all.contains(column) && expressions.as_ref().is_some_and(|text| has_word(text, column));
+        let more: Vec<String> = used.into_iter().flatten().filter(is_in_key).collect();
+        all.extend(more);
+        table.constraints.push(NamedConstraint { name: row.try_get(6)?, kind, columns: all });
+    }
     let leading: Vec<String> = columns.into_iter().map_while(|column| column).collect();
-    table.expressions.extend(row.try_get::<_, Option<String>>(5)?);
+    table.expressions.extend(expressions);
     // An index does not cover rows of inheriting tables.
     if primary && !table.has_heirs {
         table.primary_key.clone_from(&leading);
@@ -219,4 +356,12 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
         table.indexes.push(leading);
     }
     Ok(())
+}
+
+/// Whether an expression contains the name of a column.
+fn has_word(expression: &str, name: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let is_whole =
+        |(start, found): (usize, &str)| !expression[..start].ends_with(is_part) && !expression[start + found.len()..].starts_with(is_part);
+    !name.is_empty() && expression.match_indices(name).any(is_whole)
 }

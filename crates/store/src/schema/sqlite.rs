@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use query::catalog::write_rules::ConstraintKind;
 use query::sql::Dialect;
 use rusqlite::{Connection, Result};
 
-use super::{Column, ForeignKey, Schema, Table};
+use super::check_clauses::{CheckClause, check_clauses, key_words};
+use super::{Changes, Column, ForeignKey, NamedConstraint, OwnValue, Schema, Table};
 
 struct Kind {
     name: String,
@@ -16,17 +18,22 @@ struct Kind {
 
 pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
     let kinds = kinds(connection)?;
-    let mut statement = connection.prepare("SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;
-    let names = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>>>()?;
+    let mut statement = connection.prepare("SELECT name, sql FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;
+    let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)))?;
+    let found = found.collect::<Result<Vec<_>>>()?;
     let mut schema = Schema::default();
-    for name in names {
+    for (name, sql) in found {
         let lower = name.to_ascii_lowercase();
         if lower.starts_with("sqlite_") || lower.starts_with("peristyle_") {
             continue;
         }
         // A table that is not in the list is a shadow table of a virtual one.
         let Some(kind) = kinds.get(&name) else { continue };
-        schema.tables.push(table(connection, kind)?);
+        let mut table = table(connection, kind)?;
+        if let Some(sql) = sql.filter(|_| !kind.is_view) {
+            table.constraints.extend(checks(&sql, &table));
+        }
+        schema.tables.push(table);
     }
     complete_foreign_keys(&mut schema);
     Ok(schema)
@@ -49,6 +56,9 @@ fn kinds(connection: &Connection) -> Result<HashMap<String, Kind>> {
 
 fn table(connection: &Connection, kind: &Kind) -> Result<Table> {
     let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view: kind.is_view, ..Table::default() };
+    if kind.is_view {
+        table.impossible = Changes::ALL;
+    }
     let mut key: Vec<(i64, String)> = Vec::new();
     let columns = match columns(connection, kind) {
         Ok(columns) => columns,
@@ -57,9 +67,12 @@ fn table(connection: &Connection, kind: &Kind) -> Result<Table> {
             return Ok(table);
         }
     };
-    for (column, place, hidden) in columns {
+    for (mut column, place, hidden) in columns {
         if place > 0 {
             key.push((place, column.name.clone()));
+        }
+        if matches!(hidden, 2 | 3) {
+            column.own_value = OwnValue::Generated;
         }
         // 1 is a virtual table's argument; 2 and 3 are generated columns.
         if hidden != 1 {
@@ -80,17 +93,39 @@ fn columns(connection: &Connection, kind: &Kind) -> Result<Vec<(Column, i64, i64
         connection.prepare("SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")?;
     let columns = statement.query_map([&kind.name], |row| {
         let native = row.get::<_, Option<String>>(1)?.unwrap_or_default();
+        let default = row.get::<_, Option<String>>(5)?.unwrap_or_default();
+        let has_default = !default.is_empty() && !default.eq_ignore_ascii_case("NULL");
         let column = Column {
             name: row.get(0)?,
             unknown_type: kind.is_view && native.is_empty(),
+            max_length: max_length(&native),
             native,
             nullable: !row.get::<_, bool>(2)?,
-            default: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
+            required: row.get(2)?,
+            own_value: if has_default { OwnValue::Default } else { OwnValue::None },
+            default,
             ..Column::default()
         };
         Ok((column, row.get(3)?, row.get(4)?))
     })?;
     columns.collect()
+}
+
+/// The length of `VARCHAR(80)`, which SQLite does not enforce.
+fn max_length(declared: &str) -> Option<u32> {
+    let (word, rest) = declared.split_once('(')?;
+    let is_text = word.to_ascii_uppercase().contains("CHAR");
+    rest.trim_end().strip_suffix(')')?.trim().parse().ok().filter(|_| is_text)
+}
+
+/// The checks of a table, each with the columns that it names.
+fn checks(sql: &str, table: &Table) -> Vec<NamedConstraint> {
+    let constraint = |clause: CheckClause| {
+        let is_named = |column: &&Column| clause.words.iter().any(|word| word.eq_ignore_ascii_case(&column.name));
+        let columns = table.columns.iter().filter(is_named).map(|column| column.name.clone()).collect();
+        NamedConstraint { name: clause.name, kind: ConstraintKind::Check, columns }
+    };
+    check_clauses(sql).into_iter().map(constraint).collect()
 }
 
 /// Reads the indexes; returns whether the primary key has one of its own.
@@ -104,6 +139,9 @@ fn indexes(connection: &Connection, table: &mut Table) -> Result<bool> {
         let (name, unique, origin, partial) = index;
         let mut parts = connection.prepare("SELECT name FROM pragma_index_xinfo(?1, 'main') WHERE key ORDER BY seqno")?;
         let parts = parts.query_map([&name], |row| row.get::<_, Option<String>>(0))?.collect::<Result<Vec<_>>>()?;
+        if unique {
+            table.constraints.push(unique_constraint(connection, &name, &parts, table)?);
+        }
         let whole = !partial && parts.iter().all(Option::is_some);
         let leading: Vec<String> = parts.into_iter().map_while(|part| part).collect();
         if origin == "pk" {
@@ -118,16 +156,36 @@ fn indexes(connection: &Connection, table: &mut Table) -> Result<bool> {
     Ok(key_has_index)
 }
 
+/// The constraint of a unique index, with the columns that its expressions name.
+fn unique_constraint(connection: &Connection, name: &str, parts: &[Option<String>], table: &Table) -> Result<NamedConstraint> {
+    let mut columns: Vec<String> = parts.iter().flatten().cloned().collect();
+    if columns.len() < parts.len() {
+        let sql = "SELECT coalesce(sql, '') FROM main.sqlite_schema WHERE type = 'index' AND name = ?1";
+        let words = key_words(&connection.query_row(sql, [name], |row| row.get::<_, String>(0))?);
+        let is_used =
+            |column: &&Column| !columns.contains(&column.name) && words.iter().any(|word| word.eq_ignore_ascii_case(&column.name));
+        let more: Vec<String> = table.columns.iter().filter(is_used).map(|column| column.name.clone()).collect();
+        columns.extend(more);
+    }
+    Ok(NamedConstraint { name: name.to_owned(), kind: ConstraintKind::Unique, columns })
+}
+
 /// A primary key may hold NULL in SQLite, unless it is the rowid or the table says otherwise.
 fn not_null_keys(table: &mut Table, kind: &Kind, key_has_index: bool) {
     let is_rowid = !kind.without_rowid && !key_has_index && table.primary_key.len() == 1;
     if is_rowid {
-        table.indexes.push(table.primary_key.clone());
+        let columns = table.primary_key.clone();
+        table.indexes.push(columns.clone());
+        for column in table.columns.iter_mut().filter(|column| columns.contains(&column.name)) {
+            column.own_value = OwnValue::Default;
+        }
+        table.constraints.insert(0, NamedConstraint { name: String::new(), kind: ConstraintKind::Unique, columns });
     }
     if is_rowid || kind.without_rowid || kind.strict {
         let Table { columns, primary_key, .. } = table;
         for column in columns.iter_mut().filter(|column| primary_key.contains(&column.name)) {
             column.nullable = false;
+            column.required = true;
         }
     }
 }
@@ -160,7 +218,11 @@ fn complete_foreign_keys(schema: &mut Schema) {
         let Some(own) = known.find(None, &table.name, Dialect::Sqlite) else { continue };
         for mut foreign_key in std::mem::take(&mut table.foreign_keys) {
             match complete(&mut foreign_key, own, &known) {
-                Ok(()) => table.foreign_keys.push(foreign_key),
+                Ok(()) => {
+                    let columns = foreign_key.columns.clone();
+                    table.constraints.push(NamedConstraint { name: String::new(), kind: ConstraintKind::ForeignKey, columns });
+                    table.foreign_keys.push(foreign_key);
+                }
                 Err(reason) => table.broken_keys.push((foreign_key, reason)),
             }
         }

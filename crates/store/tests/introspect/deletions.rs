@@ -2,7 +2,7 @@
 
 use super::{has, has_not, passes, sqlite, with_postgres};
 use query::sql::Dialect;
-use store::introspect::{manifest, update};
+use store::introspect::{OfferedAccess, manifest, update};
 use store::schema::{Schema, read_postgres};
 
 const SHOP: &str = r#"
@@ -41,14 +41,14 @@ fn no_deletion_comes_back(before: &Schema, dialect: Dialect) -> String {
     has_not(&edited, "sayHi");
     has_not(&edited, "through = ");
     has_not(&edited, "resource.app.secret");
-    let same = update(&edited, before, dialect).unwrap();
+    let same = update(&edited, before, dialect, OfferedAccess::ReadOnly).unwrap();
     assert_eq!(same.added, Vec::<String>::new());
     assert_eq!(same.text, edited);
     edited
 }
 
 fn only_additions(edited: &str, after: &Schema, dialect: Dialect) -> String {
-    let result = update(edited, after, dialect).unwrap();
+    let result = update(edited, after, dialect, OfferedAccess::ReadOnly).unwrap();
     passes(&result.text, after, dialect);
     has_not(&result.text, "passWord");
     has_not(&result.text, "orders = {");
@@ -62,7 +62,7 @@ fn only_additions(edited: &str, after: &Schema, dialect: Dialect) -> String {
     for line in edited.lines().filter(|line| !line.starts_with("# introspected")) {
         assert!(lines.any(|found| found == line), "{line:?} is gone from\n{}", result.text);
     }
-    let again = update(&result.text, after, dialect).unwrap();
+    let again = update(&result.text, after, dialect, OfferedAccess::ReadOnly).unwrap();
     assert_eq!((again.added.len(), again.text.as_str()), (0, result.text.as_str()));
     result.text
 }
@@ -85,7 +85,7 @@ async fn deletions_stay_deleted_on_postgres() {
         // A new foreign key between known tables is an addition too.
         client.batch_execute("ALTER TABLE orders ADD FOREIGN KEY (clerk) REFERENCES clerks (id)").await.unwrap();
         let schema = read_postgres(&client).await.unwrap();
-        let result = update(&later, &schema, Dialect::Postgres).unwrap();
+        let result = update(&later, &schema, Dialect::Postgres, OfferedAccess::ReadOnly).unwrap();
         assert_eq!(result.added, ["relation app.clerk.orders", "relation app.order.clerkClerk"]);
         has(&result.text, "# introspected orders (clerk) -> clerks (id)");
         // A relation that was written by hand is not added again.
@@ -93,7 +93,7 @@ async fn deletions_stay_deleted_on_postgres() {
             "[resource.app.order.relations]\n",
             "[resource.app.order.relations]\nseller = { one = \"app.clerk\", on = { clerk = \"id\" } }\n",
         );
-        assert_eq!(update(&by_hand, &schema, Dialect::Postgres).unwrap().added, ["relation app.clerk.orders"]);
+        assert_eq!(update(&by_hand, &schema, Dialect::Postgres, OfferedAccess::ReadOnly).unwrap().added, ["relation app.clerk.orders"]);
     })
     .await;
 }
@@ -104,12 +104,12 @@ fn a_manifest_without_the_list_gets_it() {
     let schema = sqlite(SHOP);
     let text = manifest(&schema, Dialect::Sqlite);
     let (bare, comments) = text.split_at(text.find("\n# What `peristyle").unwrap());
-    let result = update(bare, &schema, Dialect::Sqlite).unwrap();
+    let result = update(bare, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     assert_eq!((result.added.len(), result.text.as_str()), (0, text.as_str()));
     // An update moves them to the end, and keeps other comments beside them.
     let moved = format!("# introspected by me: yes, twice\n{comments}\n{bare}\n# the end");
     let more = sqlite(&format!("{SHOP} CREATE TABLE more (id INTEGER PRIMARY KEY);"));
-    let result = update(&moved, &more, Dialect::Sqlite).unwrap();
+    let result = update(&moved, &more, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     assert_eq!(result.added, ["resource app.more"]);
     assert!(
         result.text.starts_with(&format!("# introspected by me: yes, twice\n\n{bare}\n# the end\n\n[resource.app.more]")),
@@ -125,7 +125,7 @@ fn deletions_from_the_list_too_are_offered_again() {
     let schema = sqlite(SHOP);
     let edited = trimmed(&manifest(&schema, Dialect::Sqlite));
     let asked = edited.replace("\"pass word, old\", ", ", ").replace("# introspected secrets: id, customer_id\n", "");
-    let result = update(&asked, &schema, Dialect::Sqlite).unwrap();
+    let result = update(&asked, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     let added = ["field app.customer.passWordOld", "relation app.customer.secrets", "resource app.secret"];
     assert_eq!(result.added, added, "{}", result.text);
     passes(&result.text, &schema, Dialect::Sqlite);
@@ -137,7 +137,7 @@ fn a_new_unreadable_column_is_noted_once() {
     let shop = "CREATE TABLE users (id INTEGER PRIMARY KEY, old BLOB);";
     let text = manifest(&sqlite(shop), Dialect::Sqlite);
     let schema = sqlite(&format!("{shop} ALTER TABLE users ADD face BLOB; CREATE TABLE files (data BLOB);"));
-    let result = update(&text, &schema, Dialect::Sqlite).unwrap();
+    let result = update(&text, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     let notes = [
         r#"app.user: column "face" (BLOB) is left out: no type reads it"#,
         r#"table "main"."files" is left out: it has no column that can be read"#,
@@ -150,18 +150,18 @@ fn a_new_unreadable_column_is_noted_once() {
     has(&result.text, "# introspected files, left out: data");
     // A comment may be deleted too.
     let edited: String = result.text.split_inclusive('\n').filter(|line| !line.contains("is left out")).collect();
-    let again = update(&edited, &schema, Dialect::Sqlite).unwrap();
+    let again = update(&edited, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     assert_eq!((again.notes.len(), again.text.as_str()), (0, edited.as_str()));
     // It is offered as soon as it can be read.
     let readable = shop.replace("old BLOB", "old BLOB, face TEXT") + "CREATE TABLE files (data BLOB, name TEXT);";
-    let result = update(&edited, &sqlite(&readable), Dialect::Sqlite).unwrap();
+    let result = update(&edited, &sqlite(&readable), Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     assert_eq!(result.added, ["field app.user.face", "resource app.file"]);
     has(&result.text, "# introspected users, left out: old");
     // A manifest without a list gets the note too.
     let by_hand = "[resource.app.user.fields]\nid = { type = \"bigint\", key = true }\n";
-    let result = update(by_hand, &schema, Dialect::Sqlite).unwrap();
+    let result = update(by_hand, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     has(&result.text, r#"# app.user: column "old" (BLOB) is left out: no type reads it"#);
-    assert_eq!(update(&result.text, &schema, Dialect::Sqlite).unwrap().text, result.text);
+    assert_eq!(update(&result.text, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap().text, result.text);
 }
 
 // contract P4.4
@@ -181,13 +181,13 @@ async fn deletions_stay_deleted_under_another_search_path() {
             let without = format!("{}{}", &text[..orders], &text[after..]);
             let edited: String =
                 without.split_inclusive('\n').filter(|line| !line.starts_with("secret ") && !line.starts_with("orders ")).collect();
-            let same = update(&edited, second, Dialect::Postgres).unwrap();
+            let same = update(&edited, second, Dialect::Postgres, OfferedAccess::ReadOnly).unwrap();
             assert_eq!((same.added.len(), same.text.as_str()), (0, edited.as_str()));
             // The list may also hold qualified names.
             let long = edited
                 .replace("introspected customers", "introspected public.customers")
                 .replace("introspected orders", "introspected public.orders");
-            assert_eq!(update(&long, second, Dialect::Postgres).unwrap().added, Vec::<String>::new());
+            assert_eq!(update(&long, second, Dialect::Postgres, OfferedAccess::ReadOnly).unwrap().added, Vec::<String>::new());
         }
     })
     .await;

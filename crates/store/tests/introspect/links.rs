@@ -2,7 +2,7 @@
 
 use super::{findings, has, has_not, one_resource, passes, sqlite, with_postgres};
 use query::sql::Dialect;
-use store::introspect::{Update, manifest, update};
+use store::introspect::{OfferedAccess, Update, manifest, update};
 use store::schema::read_postgres;
 
 const ODD: &str = "
@@ -39,17 +39,17 @@ fn a_foreign_key_that_is_no_relation_is_noted() {
 #[test]
 fn a_foreign_key_is_offered_once_it_can_be_a_relation() {
     let text = manifest(&sqlite(ODD), Dialect::Sqlite);
-    let same = update(&text, &sqlite(ODD), Dialect::Sqlite).unwrap();
+    let same = update(&text, &sqlite(ODD), Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     assert_eq!((same.added.len(), same.text.as_str()), (0, text.as_str()));
     let schema = sqlite(&format!("{ODD} CREATE UNIQUE INDEX p_by_a ON p (a);"));
-    let result = update(&text, &schema, Dialect::Sqlite).unwrap();
+    let result = update(&text, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     passes(&result.text, &schema, Dialect::Sqlite);
     assert_eq!(result.added, ["relation app.p.csByPAP", "relation app.c.pAP"], "{}", result.text);
     has(&result.text, "# introspected c (p_a) -> p (a)");
     has_not(&result.text, "# introspected c (p_a) -> p (a), left out");
     // A deleted relation stays deleted.
     let trimmed: String = result.text.split_inclusive('\n').filter(|line| !line.contains("pAP") && !line.contains("PAP")).collect();
-    assert_eq!(update(&trimmed, &schema, Dialect::Sqlite).unwrap().added, Vec::<String>::new());
+    assert_eq!(update(&trimmed, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap().added, Vec::<String>::new());
 }
 
 // contract P4.5
@@ -67,9 +67,9 @@ async fn types_that_are_never_equal_are_noted_on_postgres() {
         client.batch_execute(change).await.unwrap();
         let schema = read_postgres(&client).await.unwrap();
         // The type in the manifest decides.
-        assert_eq!(update(&text, &schema, Dialect::Postgres).unwrap().added, Vec::<String>::new());
+        assert_eq!(update(&text, &schema, Dialect::Postgres, OfferedAccess::ReadOnly).unwrap().added, Vec::<String>::new());
         let edited = text.replace("nK = \"int\"", "nK = \"decimal\"");
-        assert_eq!(update(&edited, &schema, Dialect::Postgres).unwrap().added, ["relation app.n.rs", "relation app.r.n"]);
+        assert_eq!(update(&edited, &schema, Dialect::Postgres, OfferedAccess::ReadOnly).unwrap().added, ["relation app.n.rs", "relation app.r.n"]);
     })
     .await;
 }
@@ -125,10 +125,10 @@ fn unreadable_tables_and_broken_keys_of_sqlite_are_noted() {
     has_not(&text, "[resource.app.lost]");
     assert_eq!(passes(&text, &schema, Dialect::Sqlite), Vec::<String>::new());
     // They are noted once, and added as soon as they can be.
-    let again = update(&text, &schema, Dialect::Sqlite).expect("an update");
+    let again = update(&text, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).expect("an update");
     assert_eq!((again.text.as_str(), again.notes.as_slice(), again.added.as_slice()), (text.as_str(), &[][..], &[][..]));
     let repaired = sqlite(&format!("{BROKEN} CREATE TABLE passing (id INTEGER); CREATE TABLE gone (id INTEGER PRIMARY KEY);"));
-    let Update { added, notes, .. } = update(&text, &repaired, Dialect::Sqlite).expect("an update");
+    let Update { added, notes, .. } = update(&text, &repaired, Dialect::Sqlite, OfferedAccess::ReadOnly).expect("an update");
     assert_eq!(notes, Vec::<String>::new());
     for item in ["resource app.lost", "resource app.gone", "relation app.part.gone", "relation app.part.other"] {
         assert!(added.iter().any(|added| added == item), "{item} in {added:?}");

@@ -4,7 +4,7 @@ use super::{catalog, findings, has, has_not, passes, with_postgres};
 use query::catalog::{Labels, Native, TypeName};
 use query::sql::Dialect;
 use store::check::bind;
-use store::introspect::{manifest, update};
+use store::introspect::{OfferedAccess, manifest, update};
 use store::schema::{Schema, read_postgres};
 
 const POSTGRES_SHOP: &str = r#"
@@ -100,7 +100,7 @@ async fn a_postgres_shop_becomes_a_manifest_that_passes() {
         has_not(&text, "customersLabel]");
         has_not(&text, "events_2024");
         has_not(&text, "accounts");
-        let again = update(&text, &schema, Dialect::Postgres).unwrap();
+        let again = update(&text, &schema, Dialect::Postgres, OfferedAccess::ReadOnly).unwrap();
         assert_eq!(again.added, Vec::<String>::new());
         natives(&text, &schema);
     })

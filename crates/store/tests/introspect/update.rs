@@ -2,7 +2,7 @@
 
 use super::{SQLITE_SHOP, has, has_not, passes, sqlite};
 use query::sql::Dialect;
-use store::introspect::{UpdateError, update};
+use store::introspect::{OfferedAccess, UpdateError, update};
 
 fn customers_and_orders(more_columns: &str) -> String {
     format!(
@@ -31,7 +31,7 @@ code = { type = "text", column = "country_code", mask = "redact" }
 
 # the end
 "#;
-    let first = update(existing, &schema, Dialect::Sqlite).unwrap();
+    let first = update(existing, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     passes(&first.text, &schema, Dialect::Sqlite);
     // Every line is still there, in its order.
     let mut new = first.text.lines();
@@ -55,7 +55,7 @@ code = { type = "text", column = "country_code", mask = "redact" }
         assert!(first.added.iter().any(|found| found == added), "{added} not in {:?}", first.added);
     }
     // A second update adds nothing.
-    let second = update(&first.text, &schema, Dialect::Sqlite).unwrap();
+    let second = update(&first.text, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     assert_eq!(second.added, Vec::<String>::new());
     assert_eq!(second.text, first.text);
 }
@@ -64,7 +64,7 @@ code = { type = "text", column = "country_code", mask = "redact" }
 fn an_update_follows_the_layout_of_the_manifest() {
     let schema = sqlite(&customers_and_orders(", born DATE, code TEXT"));
     let aligned = "[resource.app.customer.fields]\nid       = { type = \"bigint\", key = true }\nfullName = { type = \"text\", column = \"name\" } # said so\n\n# orders\n[resource.app.order.fields]\nid = \"bigint\"\n";
-    let result = update(aligned, &schema, Dialect::Sqlite).unwrap();
+    let result = update(aligned, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     let (customer, order) = aligned.split_once("\n# orders\n").unwrap();
     let expected = format!(
         "{customer}born     = \"date\"\ncode     = \"text\"\n{ORDERS_OF_CUSTOMER}\n# orders\n{order}customerId = \"bigint\"\n{CUSTOMER_OF_ORDER}"
@@ -73,9 +73,9 @@ fn an_update_follows_the_layout_of_the_manifest() {
     let (body, comments) = result.text.split_once("\n# What `peristyle introspect` has seen.").unwrap();
     assert_eq!(body, expected);
     assert!(comments.ends_with(seen), "{comments}");
-    let windows = update(&aligned.replace('\n', "\r\n"), &schema, Dialect::Sqlite).unwrap();
+    let windows = update(&aligned.replace('\n', "\r\n"), &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     assert_eq!(windows.text, result.text.replace('\n', "\r\n"));
-    assert_eq!(update(&windows.text, &schema, Dialect::Sqlite).unwrap().text, windows.text);
+    assert_eq!(update(&windows.text, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap().text, windows.text);
     for odd in [
         "resource.app.customer = { fields = { id = \"bigint\" } }\n",
         "[resource.app]\ncustomer = { fields = { id = \"bigint\" } }\n",
@@ -83,7 +83,7 @@ fn an_update_follows_the_layout_of_the_manifest() {
         "[resource.app]\ncustomer.fields.id = \"bigint\"\n",
         "[resource.app.customer.fields.id]\ntype = \"bigint\"\n",
     ] {
-        match update(odd, &schema, Dialect::Sqlite) {
+        match update(odd, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly) {
             Ok(update) => {
                 passes(&update.text, &schema, Dialect::Sqlite);
                 assert!(update.text.contains("born"), "{}", update.text);
@@ -91,7 +91,10 @@ fn an_update_follows_the_layout_of_the_manifest() {
             Err(error) => assert!(matches!(error, UpdateError::Layout(_)), "{error}"),
         }
     }
-    assert!(matches!(update("[resource.app.x]\nfoo = 1\n", &schema, Dialect::Sqlite), Err(UpdateError::Manifest(_))));
+    assert!(matches!(
+        update("[resource.app.x]\nfoo = 1\n", &schema, Dialect::Sqlite, OfferedAccess::ReadOnly),
+        Err(UpdateError::Manifest(_))
+    ));
 }
 
 // contract P4.4
@@ -106,16 +109,16 @@ fn a_comment_that_ends_a_table_stays_with_it() {
     let expected = format!("{customer}{many}\n{fields}{one}{rest}");
     for (before, after) in [("\n", "\n"), ("\r\n", "\r\n")] {
         let existing = format!("{customer}\n{order}").replace("customerId = \"bigint\"\n", "").replace('\n', before);
-        let result = update(&existing, &schema, Dialect::Sqlite).unwrap();
+        let result = update(&existing, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
         let body = &result.text[..result.text.find(&format!("{after}# What `peristyle")).unwrap()];
         assert_eq!(body, expected.replace('\n', after));
     }
     let dotted = "[resource.app]\ncustomer.fields.id = { type = \"bigint\", key = true }\n# no phone\n\n# the end\n";
-    let result = update(dotted, &schema, Dialect::Sqlite).unwrap();
+    let result = update(dotted, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     assert!(result.text.contains("customer.fields.name = \"text\"\n# no phone\n\n[resource.app.customer.relations]"), "{}", result.text);
     // A comment right above a header belongs to that header. No header follows the last table.
     let close = format!("{customer}{order}").replace("customerId = \"bigint\"\n", "").replace("\n\n# the end\n", "");
-    let result = update(&close, &schema, Dialect::Sqlite).unwrap();
+    let result = update(&close, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     let (before, after) = result.text.split_once(many).unwrap();
     assert!(before.ends_with("name = \"text\"\n") && after.starts_with("  # no phone"), "{}", result.text);
     assert!(after.contains(&format!("# the end of orders\n{one}")), "{}", result.text);
@@ -132,12 +135,12 @@ fn a_manifest_without_a_list_is_offered_the_missing_relations() {
                     [resource.app.tag.fields]\nid = { type = \"bigint\", key = true }\npostId = \"bigint\"\n\n\
                     [resource.app.note.fields]\nid = { type = \"bigint\", key = true }\npostId = \"bigint\"\n\n\
                     [resource.app.note.relations]\nabout = { one = \"app.post\", on = { postId = \"id\" } }\n";
-    let result = update(existing, &schema, Dialect::Sqlite).unwrap();
+    let result = update(existing, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap();
     passes(&result.text, &schema, Dialect::Sqlite);
     for added in ["tags = { many = \"app.tag\"", "post = { one = \"app.post\", on = { postId = \"id\" } }", "notes = { many = \"app.note\""]
     {
         assert_eq!(result.text.matches(added).count(), 1, "{added}: {}", result.text);
     }
     assert_eq!(result.text.matches("one = \"app.post\"").count(), 2, "a relation under another name counts: {}", result.text);
-    assert_eq!(update(&result.text, &schema, Dialect::Sqlite).unwrap().text, result.text);
+    assert_eq!(update(&result.text, &schema, Dialect::Sqlite, OfferedAccess::ReadOnly).unwrap().text, result.text);
 }

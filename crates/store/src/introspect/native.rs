@@ -3,10 +3,11 @@
 use query::catalog::{Labels, Native, TypeName};
 use query::types::{Scalar, Type};
 
-use crate::introspect::foreign_form;
 use crate::schema::{Collation, Column};
 
-pub(super) fn native(kind: &Type, column: &Column) -> Option<Native> {
+use super::kind::foreign_form;
+
+pub(crate) fn native(kind: &Type, column: &Column) -> Option<Native> {
     match kind {
         Type::One(Scalar::Text | Scalar::ForeignText) if foreign_form(column).is_some() => foreign_form(column).map(Native::Foreign),
         Type::One(kind) if !column.array => scalar(kind, column).map(|native| match &column.collation {

@@ -1,0 +1,167 @@
+//! Checks `[….write]` of a resource against its table: what the table takes, the keys, the version, soft delete, and what a conflict tells.
+
+use query::catalog::write_rules::{ConstraintKind, WriteOperation, WriteRules};
+use query::catalog::{FieldId, Resource};
+use query::manifest::OperationRight;
+use query::messages::quoted_list;
+use query::sql::Dialect;
+
+use crate::schema::{Changes, Table, same};
+
+use super::Checker;
+use super::affinity::keeps_whole_numbers;
+use super::table_facts::field_of;
+use super::write_columns::is_written;
+
+/// Whether an operation of the resource writes the field of `soft-delete`.
+pub(super) fn sets_soft_delete(resource: &Resource) -> bool {
+    let is_used = resource.has_write(WriteOperation::Delete) || resource.has_write(WriteOperation::Restore);
+    is_used && resource.soft_delete().is_some()
+}
+
+/// The statement that an operation runs, and whether a table cannot take it.
+pub(super) fn statement(resource: &Resource, operation: WriteOperation, impossible: Changes) -> (&'static str, bool) {
+    match operation {
+        WriteOperation::Create => ("INSERT", impossible.insert),
+        WriteOperation::Delete if resource.soft_delete().is_none() => ("DELETE", impossible.delete),
+        WriteOperation::Update | WriteOperation::Delete | WriteOperation::Restore => ("UPDATE", impossible.update),
+    }
+}
+
+impl<'c> Checker<'c> {
+    pub(super) fn write(&mut self, resource: &'c Resource, table: &'c Table) {
+        let Some(rules) = resource.write_rules() else { return };
+        self.everyone(resource, rules);
+        if !self.takes_changes(resource, table, rules) {
+            return;
+        }
+        self.trusted_key(resource, table, rules);
+        self.unique_keys(resource, table, rules);
+        self.version(resource, table, rules);
+        self.soft_delete_column(resource, table);
+        self.written_columns(resource, table);
+        self.unfilled_columns(resource, table, rules);
+        self.existence_oracles(resource, table, rules);
+    }
+
+    fn everyone(&mut self, resource: &Resource, rules: &WriteRules) {
+        let name = &resource.full_name;
+        for operation in rules.operations().filter(|operation| rules.right(*operation) == Some(&OperationRight::Everyone)) {
+            let word = operation.as_str();
+            let message = format!("`{word} = true` lets everyone {word} rows, also without a sign-in");
+            self.warning(
+                rules.line,
+                format!("resource `{name}`: {message}; name a permission, such as \"{name}.{word}\", if not everyone may"),
+            );
+        }
+    }
+
+    /// Whether the table takes the statements of all operations.
+    fn takes_changes(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) -> bool {
+        let noun = if table.is_view { "view" } else { "foreign table" };
+        let mut takes_all = true;
+        for operation in rules.operations() {
+            let (statement, is_impossible) = statement(resource, operation, table.impossible);
+            if !is_impossible {
+                continue;
+            }
+            takes_all = false;
+            let (name, word, shown) = (&resource.full_name, operation.as_str(), self.schema.shown(table, self.dialect));
+            let trigger = if table.is_view && self.dialect == Dialect::Postgres { ", or give it an INSTEAD OF trigger" } else { "" };
+            let accepted = format!("remove `{word}`, or name a table in `table`{trigger}");
+            let message = format!("`{word}` needs {statement}, which the {noun} `{shown}` does not take");
+            self.error(rules.line, format!("resource `{name}`: {message}; {accepted}"));
+        }
+        takes_all
+    }
+
+    /// A view and a foreign table have no index that keeps the key unique.
+    fn trusted_key(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
+        if table.is_view || table.is_foreign {
+            let noun = if table.is_view { "view" } else { "foreign table" };
+            let columns: Vec<&str> = resource.key_fields().map(|field| field.column.plain()).collect();
+            let trusted = format!("that ({}) is unique is taken from the manifest's `key`", columns.join(", "));
+            let message = format!("resource `{}`: `{}` is a {noun}; {trusted}", resource.full_name, resource.table);
+            self.warning(rules.line, message);
+        }
+    }
+
+    fn unique_keys(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
+        for (fields, line) in &rules.keys {
+            let columns: Vec<&str> = fields.iter().map(|id| resource.fields[*id].column.plain()).collect();
+            let is_known = columns.iter().all(|column| table.column(column, self.dialect).is_some());
+            if !is_known || table.is_view || table.is_foreign || table.has_unique_key(&columns, self.dialect) {
+                continue;
+            }
+            let (listed, shown) = (columns.join(", "), self.schema.shown(table, self.dialect));
+            let reason = if table.has_heirs {
+                "no key of it covers the tables that inherit from it; remove the entry".to_owned()
+            } else {
+                format!("add a unique index on {shown} ({listed}), or remove the entry")
+            };
+            let message = format!("`keys` names ({listed}), which is no unique key of table `{shown}`");
+            self.error(*line, format!("resource `{}`: {message}; {reason}", resource.full_name));
+        }
+    }
+
+    fn version(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
+        let Some(field) = rules.version.map(|id| &resource.fields[id]) else { return };
+        let Some(column) = table.column(field.column.plain(), self.dialect) else { return };
+        let (what, name) = (format!("field `{}` of `{}`", field.name, resource.full_name), &column.name);
+        let needs = "`version` needs a number that every update raises by one";
+        if column.own_value.is_fixed() {
+            self.error(field.line, format!("{what}: {needs}, but the database alone writes column `{name}`; name a plain column"));
+        } else if column.nullable && !table.is_view {
+            self.error(
+                field.line,
+                format!("{what}: {needs}, but column `{name}` may hold NULL; set it NOT NULL, with a default such as 1"),
+            );
+        }
+        if self.dialect == Dialect::Sqlite && !keeps_whole_numbers(&column.native) {
+            let found = &column.native;
+            self.error(field.line, format!("{what}: {needs}, but column `{name}` is declared {found:?}; declare the column INTEGER"));
+        }
+    }
+
+    fn soft_delete_column(&mut self, resource: &Resource, table: &Table) {
+        let Some(field) = resource.soft_delete().filter(|_| sets_soft_delete(resource)) else { return };
+        let Some(column) = table.column(field.column.plain(), self.dialect) else { return };
+        let what = format!("resource `{}`: `soft-delete` names `{}`", resource.full_name, field.name);
+        if column.own_value.is_fixed() {
+            self.error(field.line, format!("{what}, whose column the database alone writes; name a plain column"));
+        } else if column.required {
+            let accepted = "drop NOT NULL, or remove `delete` and `restore`";
+            self.error(field.line, format!("{what}, whose column is NOT NULL, but a row that is not deleted has NULL there; {accepted}"));
+        }
+    }
+
+    /// Warns of unique keys over all rows: a conflict tells that a row exists which the constraint hides from the caller.
+    fn existence_oracles(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
+        let Some(scope) = resource.account_fields() else { return };
+        let column_of = |id: &FieldId| resource.fields[*id].column.plain();
+        let is_scoped = |columns: &[String]| columns.iter().any(|column| scope.iter().any(|id| same(column_of(id), column, self.dialect)));
+        let is_payload = |columns: &[String]| {
+            let fields = columns.iter().filter_map(|column| field_of(resource, column, self.dialect));
+            fields.map(|id| &resource.fields[id]).any(|field| is_written(resource, field))
+        };
+        let mut found: Vec<&[String]> = Vec::new();
+        for constraint in &table.constraints {
+            let (kind, columns) = (constraint.kind, constraint.columns.as_slice());
+            let is_unique = matches!(kind, ConstraintKind::Unique | ConstraintKind::Exclusion);
+            // The partitions of a table repeat its keys.
+            if is_unique && !is_scoped(columns) && is_payload(columns) && !found.contains(&columns) {
+                found.push(columns);
+            }
+        }
+        let names: Vec<&str> = scope.iter().map(|id| resource.fields[*id].name.as_str()).collect();
+        let accepted = if names.is_empty() {
+            "compare a field with a variable of the account in `constraint`, and add the field to the unique key".to_owned()
+        } else {
+            format!("add the column of {} to the unique key", quoted_list(&names))
+        };
+        for columns in found {
+            let message = format!("a conflict on the unique key ({}) tells a caller of rows that `constraint` hides", columns.join(", "));
+            self.warning(rules.line, format!("resource `{}`: {message}; {accepted}, if that matters", resource.full_name));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Offers writes of the tables: the operations that the table and the database user allow, and the fields that a payload may have.
+
+use query::catalog::Native;
+use query::manifest::FieldWrite;
+use query::sql::Dialect;
+use query::types::{Scalar, Type};
+
+use crate::schema::{Changes, Column, OwnValue, Table};
+
+use super::model::{Draft, DraftField, Model};
+use super::native::native;
+
+/// Adds operations to new resources with a key, and `write` to new fields of resources with operations.
+pub(super) fn offer(model: &mut Model) {
+    let dialect = model.dialect;
+    for draft in model.resources.iter_mut().filter(|draft| !draft.left_out) {
+        if draft.is_new {
+            draft.writes = operations(draft, dialect);
+        }
+        let (table, writes) = (draft.table, draft.writes);
+        for field in draft.fields.iter_mut().filter(|field| field.is_new) {
+            let Some(column) = table.column(&field.column, dialect) else { continue };
+            let accepted = accepted(field, column, dialect);
+            let write = FieldWrite { create: accepted.create && writes.insert, update: accepted.update && writes.update };
+            if write.create || write.update {
+                field.write = Some(write);
+                field.max_length = column.max_length.filter(|_| field.kind == Type::One(Scalar::Text));
+            }
+        }
+        if draft.is_new && writes.insert && writes.update {
+            draft.keys = keys(draft);
+        }
+    }
+}
+
+/// The operations in which a column takes a value of a payload. A key that the database makes takes none.
+fn accepted(field: &DraftField, column: &Column, dialect: Dialect) -> FieldWrite {
+    let is_castless = || match native(&field.kind, column) {
+        Some(Native::Foreign(_) | Native::TextByCast | Native::ArrayByCast) | None => false,
+        Some(_) => true,
+    };
+    let is_plain = !column.own_value.is_fixed() && (dialect == Dialect::Sqlite || is_castless());
+    let is_chosen = !field.key || column.own_value == OwnValue::None;
+    FieldWrite { create: is_plain && is_chosen && !column.insert_forbidden, update: is_plain && !field.key && !column.update_forbidden }
+}
+
+fn operations(draft: &mut Draft, dialect: Dialect) -> Changes {
+    let table = draft.table;
+    if !draft.has_key() || table.is_view || table.is_foreign {
+        return Changes::default();
+    }
+    let insert = match missing_value(draft, table, dialect) {
+        _ if table.columns.iter().all(|column| column.insert_forbidden) => false,
+        Some(reason) => {
+            draft.notes.push(format!("`create` is left out: {reason}"));
+            false
+        }
+        None => true,
+    };
+    let updated = |field: &DraftField| table.column(&field.column, dialect).is_some_and(|column| accepted(field, column, dialect).update);
+    // A delete locks its rows, which needs UPDATE.
+    let can_lock = table.columns.iter().any(|column| !column.update_forbidden);
+    Changes { insert, update: draft.fields.iter().any(updated), delete: can_lock && !table.delete_forbidden }
+}
+
+/// Why the database refuses every new row: a column that needs a value and takes none.
+fn missing_value(draft: &Draft, table: &Table, dialect: Dialect) -> Option<String> {
+    table.columns.iter().find_map(|column| {
+        if let Some(sequence) = &column.forbidden_sequence {
+            return Some(format!("the database user may not use the sequence {sequence} of column {:?}", column.name));
+        }
+        let field = draft.field(&column.name);
+        let needs_value = column.own_value == OwnValue::None && (column.required || field.is_some_and(|field| field.key));
+        let takes_value = || field.is_some_and(|field| accepted(field, column, dialect).create);
+        (needs_value && !takes_value()).then(|| format!("column {:?} needs a value, and no payload can have one", column.name))
+    })
+}
+
+/// The unique keys beside the primary key that a payload can have.
+fn keys(draft: &Draft) -> Vec<Vec<String>> {
+    let mut keys: Vec<Vec<String>> = Vec::new();
+    for key in &draft.table.unique_keys {
+        let fields = key.iter().map(|column| draft.field(column).filter(|field| field.write.is_some_and(|write| write.create)));
+        let names: Option<Vec<String>> = fields.map(|field| field.map(|field| field.name.clone())).collect();
+        keys.extend(names.filter(|names| !keys.contains(names)));
+    }
+    keys
+}

@@ -1,0 +1,166 @@
+//! Finds the checks in a `CREATE TABLE` of SQLite, which no pragma lists, and the words in the key of a `CREATE INDEX`.
+
+/// A `CHECK (…)`.
+pub(super) struct CheckClause {
+    /// Its name in an error: the name after `CONSTRAINT`, or the text in the brackets.
+    pub(super) name: String,
+    /// The names in the brackets.
+    pub(super) words: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TokenKind {
+    /// A keyword or a name, quoted or not.
+    Word,
+    /// A string or a number.
+    Literal,
+    Sign,
+}
+
+#[derive(Clone, Copy)]
+struct Token<'s> {
+    kind: TokenKind,
+    text: &'s str,
+    start: usize,
+}
+
+impl Token<'_> {
+    fn is_word(&self, word: &str) -> bool {
+        self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
+    }
+}
+
+pub(super) fn check_clauses(sql: &str) -> Vec<CheckClause> {
+    let tokens = tokens(sql);
+    let (mut clauses, mut depth, mut name) = (Vec::new(), 0_usize, None);
+    for (place, token) in tokens.iter().enumerate() {
+        match token.text {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            // A name counts until the next column or constraint.
+            "," if depth == 1 => name = None,
+            _ if depth == 1 && token.is_word("CONSTRAINT") => name = tokens.get(place + 1).map(|token| unquoted(token.text)),
+            _ if depth == 1 && token.is_word("CHECK") => {
+                let Some((inside, end)) = brackets(&tokens[place + 1..]) else { continue };
+                let text = sql[tokens[place + 1].start + 1..end].trim();
+                clauses.push(CheckClause { name: name.clone().unwrap_or_else(|| unquoted(text)), words: words(inside) });
+            }
+            _ => {}
+        }
+    }
+    clauses
+}
+
+/// The names between the first brackets of a `CREATE INDEX`, without the condition of a partial index.
+pub(super) fn key_words(sql: &str) -> Vec<String> {
+    let tokens = tokens(sql);
+    let start = tokens.iter().position(|token| token.text == "(").unwrap_or(tokens.len());
+    brackets(&tokens[start..]).map_or_else(Vec::new, |(inside, _)| words(inside))
+}
+
+/// The tokens between an opening bracket and its closing one, and the position of the closing one.
+fn brackets<'t, 's>(tokens: &'t [Token<'s>]) -> Option<(&'t [Token<'s>], usize)> {
+    let mut depth = 0_usize;
+    for (place, token) in tokens.iter().enumerate() {
+        match token.text {
+            "(" => depth += 1,
+            ")" if depth == 1 => return Some((&tokens[1..place], token.start)),
+            ")" => depth = depth.checked_sub(1)?,
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn words(tokens: &[Token<'_>]) -> Vec<String> {
+    tokens.iter().filter(|token| token.kind == TokenKind::Word).map(|token| unquoted(token.text)).collect()
+}
+
+/// A text without its quotes. SQLite names a check without a name by its text, and takes quotes at its start for those of a name.
+fn unquoted(text: &str) -> String {
+    let close = match text.chars().next() {
+        Some('[') => ']',
+        Some(quote @ ('"' | '`' | '\'')) => quote,
+        _ => return text.to_owned(),
+    };
+    let mut out = String::new();
+    let mut rest = text[1..].chars().peekable();
+    while let Some(character) = rest.next() {
+        if character == close && (close == ']' || rest.next_if_eq(&close).is_none()) {
+            break;
+        }
+        out.push(character);
+    }
+    out
+}
+
+fn tokens(sql: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    while let Some(first) = sql[start..].chars().next() {
+        let rest = &sql[start..];
+        let (kind, length) = match first {
+            _ if first.is_whitespace() => (None, first.len_utf8()),
+            '-' if rest.starts_with("--") => (None, rest.find('\n').unwrap_or(rest.len())),
+            '/' if rest.starts_with("/*") => (None, rest.find("*/").map_or(rest.len(), |end| end + 2)),
+            '\'' => (Some(TokenKind::Literal), quoted_length(rest, '\'')),
+            '"' | '`' => (Some(TokenKind::Word), quoted_length(rest, first)),
+            '[' => (Some(TokenKind::Word), rest.find(']').map_or(rest.len(), |end| end + 1)),
+            _ if first.is_ascii_digit() => (Some(TokenKind::Literal), plain_length(rest)),
+            _ if is_plain(first) => (Some(TokenKind::Word), plain_length(rest)),
+            _ => (Some(TokenKind::Sign), first.len_utf8()),
+        };
+        tokens.extend(kind.map(|kind| Token { kind, text: &rest[..length], start }));
+        start += length;
+    }
+    tokens
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '$') || !character.is_ascii()
+}
+
+fn plain_length(text: &str) -> usize {
+    text.find(|character| !is_plain(character)).unwrap_or(text.len())
+}
+
+/// The length of a quoted text with its quotes; a doubled quote is a part of it.
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut rest = text.char_indices().skip(1).peekable();
+    while let Some((place, character)) = rest.next() {
+        if character == quote && rest.next_if(|(_, next)| *next == quote).is_none() {
+            return place + 1;
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_clauses, key_words};
+
+    #[test]
+    fn each_check_has_the_name_of_its_error_and_its_columns() {
+        let sql = r#"CREATE TABLE "a(b" (id INTEGER PRIMARY KEY CHECK ( id > 0 ), -- CHECK (no)
+            "odd name" TEXT CONSTRAINT "short one" NOT NULL CHECK (length("odd name") < 5) DEFAULT 'CHECK (x)',
+            [c] INT, /* CHECK (y) */ d TEXT CHECK("d" <> 'c'), CONSTRAINT total CHECK (c + (id * 2) > 1), CHECK (c IN (1, 2)))"#;
+        let found: Vec<(String, Vec<String>)> = check_clauses(sql).into_iter().map(|clause| (clause.name, clause.words)).collect();
+        let expected = [
+            ("id > 0", vec!["id"]),
+            ("short one", vec!["length", "odd name"]),
+            ("d", vec!["d"]),
+            ("total", vec!["c", "id"]),
+            ("c IN (1, 2)", vec!["c", "IN"]),
+        ];
+        let expected = expected.map(|(name, words)| (name.to_owned(), words.into_iter().map(str::to_owned).collect::<Vec<_>>()));
+        assert_eq!(found, expected);
+        assert!(check_clauses("CREATE TABLE t (a INT CHECK (a > ").is_empty());
+    }
+
+    #[test]
+    fn the_key_of_an_index_is_without_its_condition() {
+        assert_eq!(key_words("CREATE UNIQUE INDEX i ON t (lower(email), \"b\") WHERE gone IS NULL"), ["lower", "email", "b"]);
+        assert!(key_words("CREATE INDEX i").is_empty());
+    }
+}
