@@ -78,6 +78,23 @@ impl Database {
         }
     }
 
+    /// The first column of a query, as texts.
+    pub async fn texts(&self, query: &str) -> Vec<String> {
+        match &self.storage {
+            Storage::Postgres(_) => {
+                let query = format!("SELECT CAST(v AS text) FROM ({query}) AS q (v)");
+                let rows = self.client().await.query(&query, &[]).await.unwrap_or_else(|error| panic!("{error:?}\n{query}"));
+                rows.iter().map(|row| row.get::<_, Option<String>>(0).unwrap_or_default()).collect()
+            }
+            Storage::Sqlite { path, .. } => {
+                let file = rusqlite::Connection::open(path).expect("the file");
+                let mut statement = file.prepare(query).unwrap_or_else(|error| panic!("{error}\n{query}"));
+                let texts = statement.query_map([], |row| row.get::<_, rusqlite::types::Value>(0)).expect("rows");
+                texts.map(|value| text_of(value.expect("a value"))).collect()
+            }
+        }
+    }
+
     /// The name of the database in PostgreSQL.
     pub fn name(&self) -> &str {
         match &self.storage {
@@ -111,6 +128,15 @@ impl Drop for Database {
         if !std::thread::panicking() {
             outcome.expect("the thread ends").expect("the database is dropped");
         }
+    }
+}
+
+fn text_of(value: rusqlite::types::Value) -> String {
+    match value {
+        rusqlite::types::Value::Text(text) => text,
+        rusqlite::types::Value::Integer(number) => number.to_string(),
+        rusqlite::types::Value::Real(number) => number.to_string(),
+        rusqlite::types::Value::Null | rusqlite::types::Value::Blob(_) => String::new(),
     }
 }
 

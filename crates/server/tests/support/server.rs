@@ -101,6 +101,7 @@ impl Setup {
             refresh: self.refresh,
             database_url: url.to_owned(),
             database_read_url: self.read_url.clone(),
+            database_write_url: None,
             database: self.database,
             manifest,
             listen,

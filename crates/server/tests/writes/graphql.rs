@@ -1,0 +1,86 @@
+//! The same writes over GraphQL.
+
+use serde_json::{Value, json};
+
+use crate::fixture::{BOTH, CHIEF, Shop, order};
+
+async fn ask(shop: &Shop, document: &str, variables: Value) -> Value {
+    shop.server.post("/graphql", json!({ "query": document, "variables": variables }).to_string()).await.good()
+}
+
+// contract W3.12
+#[tokio::test]
+async fn mutations_write_as_rest_does() {
+    for backend in BOTH {
+        let shop = Shop::with(backend, CHIEF).await;
+        let create =
+            "mutation($p: ShopOrderCreateInput!) { shopCreateOrder(payload: $p) { id number version customer { name } items { qty } } }";
+        let answer = ask(&shop, create, json!({ "p": order("GG-1") })).await;
+        assert_eq!(
+            answer["data"]["shopCreateOrder"],
+            json!({ "id": 101, "number": "GG-1", "version": 1, "customer": { "name": "Ana" }, "items": [] }),
+            "{backend:?}"
+        );
+        let several = "mutation($p: [ShopOrderCreateInput!]!) { shopCreateOrders(payload: $p) { __typename count rows { number customer { name } } } }";
+        let answer = ask(&shop, several, json!({ "p": [order("GG-2"), order("GG-3")] })).await;
+        let row = |number: &str| json!({ "number": number, "customer": { "name": "Ana" } });
+        assert_eq!(
+            answer["data"]["shopCreateOrders"],
+            json!({ "__typename": "ShopOrderRows", "count": 2, "rows": [row("GG-2"), row("GG-3")] })
+        );
+        let update = "mutation($p: ShopOrderUpdateInput!) { shopUpdateOrderById(payload: $p, increment: {stock: 2}, expect: {status: {eq: \"new\"}}) { id status stock version note } }";
+        let answer = ask(&shop, update, json!({ "p": { "id": 1, "version": 1, "status": "paid" } })).await;
+        assert_eq!(
+            answer["data"]["shopUpdateOrderById"],
+            json!({ "id": 1, "status": "paid", "stock": 7, "version": 2, "note": null }),
+            "{backend:?}"
+        );
+        let stale = ask(&shop, update, json!({ "p": { "id": 1, "version": 1, "status": "paid" } })).await;
+        assert_eq!((&stale["data"]["shopUpdateOrderById"], &stale["errors"][0]["extensions"]["code"]), (&Value::Null, &json!("STALE")));
+        let many = "mutation { shopUpdateOrders(payload: {stock: 3}, query: {where: {tenant: {eq: \"a\"}, status: {in: [\"new\", \"paid\"]}}, order: [{field: \"id\"}], limit: 2}) { count rows { id stock } } }";
+        let answer = ask(&shop, many, json!({})).await;
+        assert_eq!(
+            answer["data"]["shopUpdateOrders"],
+            json!({ "count": 2, "rows": [{ "id": 1, "stock": 3 }, { "id": 2, "stock": 3 }] }),
+            "{backend:?}"
+        );
+        let each = "mutation { shopUpdateOrders(payload: [{id: 2, stock: 4}, {id: 1, stock: 5}]) { rows { id stock } } }";
+        assert_eq!(
+            ask(&shop, each, json!({})).await["data"]["shopUpdateOrders"]["rows"],
+            json!([{ "id": 2, "stock": 4 }, { "id": 1, "stock": 5 }])
+        );
+        let sequence = "mutation { a: shopDeleteOrderById(id: 1) { id } b: shopDeleteOrderById(id: 1) { id } c: shopRestoreOrderById(id: 1) { id deletedAt } d: shopDeleteOrders(query: {where: {number: {iLike: \"GG%\"}}}, dryRun: true) { count } }";
+        let answer = ask(&shop, sequence, json!({})).await;
+        assert_eq!(
+            answer["data"],
+            json!({ "a": { "id": 1 }, "b": null, "c": { "id": 1, "deletedAt": null }, "d": { "count": 3 } }),
+            "{backend:?}"
+        );
+        assert_eq!(answer["errors"][0]["extensions"]["code"], json!("NOT_FOUND"));
+        let exists = ask(&shop, create, json!({ "p": order("GG-1") })).await;
+        assert_eq!(
+            exists["errors"][0]["extensions"]["errors"][0],
+            json!({ "code": "EXISTS", "path": "/payload/number", "message": "a row with this value of `number` exists already" })
+        );
+        let item =
+            "mutation { shopUpdateItemById(payload: {orderId: 1, line: 2, qty: 9}) { qty } shopDeleteItemById(id: \"1,2\") { qty } }";
+        assert_eq!(
+            ask(&shop, item, json!({})).await["data"],
+            json!({ "shopUpdateItemById": { "qty": 9 }, "shopDeleteItemById": { "qty": 9 } }),
+            "{backend:?}"
+        );
+    }
+}
+
+// contract W3.12, contract W2.2
+#[tokio::test]
+async fn null_empties_and_an_absent_variable_leaves_a_field() {
+    for backend in BOTH {
+        let shop = Shop::with(backend, CHIEF).await;
+        let update = "mutation($stock: Int, $note: String) { shopUpdateOrderById(payload: {id: 1, stock: $stock, note: $note, email: \"a@b.c\"}) { stock note } }";
+        let answer = ask(&shop, update, json!({ "note": "hey" })).await;
+        assert_eq!(answer["data"]["shopUpdateOrderById"], json!({ "stock": 5, "note": "hey" }), "{backend:?}");
+        let answer = ask(&shop, update, json!({ "stock": null })).await;
+        assert_eq!(answer["data"]["shopUpdateOrderById"], json!({ "stock": null, "note": "hey" }), "{backend:?}");
+    }
+}

@@ -1,0 +1,12 @@
+//! Writes over real HTTP, on both databases.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod create;
+mod faults;
+mod fixture;
+mod graphql;
+mod many;
+mod one;
+mod reach;
+#[path = "../support/mod.rs"]
+mod support;

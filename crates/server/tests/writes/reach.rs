@@ -1,0 +1,113 @@
+//! The policy of writes: reach, scope, check, references.
+
+use serde_json::json;
+
+use crate::fixture::{BOTH, CHIEF, CLERK, Shop, order, request, with};
+
+// contract W3.2, contract W1.5
+#[tokio::test]
+async fn a_row_out_of_reach_is_404_and_one_out_of_scope_403() {
+    for backend in BOTH {
+        let shop = Shop::of_clerk(backend).await;
+        for (path, body) in [("orders/update/5", json!({ "payload": { "stock": 1 } })), ("orders/delete/5", json!({}))] {
+            let hidden = shop.send(path, &body).await;
+            let absent = shop.send(&path.replace('5', "999"), &body).await;
+            assert_eq!((hidden.status(), hidden.text()), (404, absent.text()), "{backend:?} {path}");
+        }
+        for (path, body) in [
+            ("orders/update/4", json!({ "payload": { "stock": 1 } })),
+            ("orders/delete/4", json!({})),
+            ("orders/update", json!({ "payload": { "stock": 1 }, "query": { "where": { "id": { "in": [3, 4] } } } })),
+            ("orders/update", json!({ "payload": [{ "id": 3, "stock": 1 }, { "id": 4, "stock": 1 }] })),
+            ("orders/delete", json!({ "query": { "where": { "status": { "eq": "sent" } } } })),
+        ] {
+            let (status, code, _) = shop.refusal(path, &body).await;
+            assert_eq!((status, code.as_str()), (403, "OUT_OF_SCOPE"), "{backend:?} {path}");
+        }
+    }
+}
+
+// contract W3.1, contract W1.5
+#[tokio::test]
+async fn a_row_cannot_be_written_out_of_reach_or_against_the_check() {
+    for backend in BOTH {
+        let shop = Shop::of_clerk(backend).await;
+        for (path, body, pointer) in [
+            ("orders/update/1", json!({ "payload": { "tenant": "b" } }), "/payload"),
+            ("orders/update/1", json!({ "payload": { "total": "-1" } }), "/payload"),
+            ("orders/update/1", json!({ "increment": { "total": "-100" } }), "/payload"),
+            ("orders/update", json!({ "payload": [{ "id": 1, "stock": 1 }, { "id": 2, "tenant": "b" }] }), "/payload/1"),
+            ("orders/create", json!({ "payload": with(order("CH-1"), json!({ "tenant": "b" })) }), "/payload"),
+            ("orders/create", json!({ "payload": [order("CH-1"), with(order("CH-2"), json!({ "total": -1 }))] }), "/payload/1"),
+        ] {
+            let (status, code, faults) = shop.refusal(path, &body).await;
+            assert_eq!((status, code.as_str()), (403, "CHECK_FAILED"), "{backend:?} {path} {body}");
+            assert_eq!(faults, [("CHECK_FAILED".to_owned(), pointer.to_owned())], "{backend:?} {path} {body}");
+        }
+        // The permission of `unless` lifts constraint and check.
+        let chief = shop.again(CHIEF).await;
+        let moved = chief.send(&request("orders/update/1", &json!({ "payload": { "tenant": "b", "total": "-1" } }))).await;
+        assert_eq!(moved.status(), 200, "{backend:?} {}", moved.text());
+    }
+}
+
+// contract W3.3
+#[tokio::test]
+async fn a_missing_and_an_invisible_reference_give_the_same_fault() {
+    for backend in BOTH {
+        let shop = Shop::of_clerk(backend).await;
+        for reference in [3, 99] {
+            for (path, body, pointer) in [
+                ("orders/create", json!({ "payload": with(order("RE-1"), json!({ "customerId": reference })) }), "/payload/customerId"),
+                (
+                    "orders/create",
+                    json!({ "payload": [order("RE-1"), with(order("RE-2"), json!({ "customerId": reference }))] }),
+                    "/payload/1/customerId",
+                ),
+                ("orders/update/1", json!({ "payload": { "customerId": reference } }), "/payload/customerId"),
+            ] {
+                let (status, code, faults) = shop.refusal(path, &body).await;
+                assert_eq!((status, code.as_str()), (422, "NO_SUCH_ROW"), "{backend:?} {path} {reference}");
+                assert_eq!(faults, [("NO_SUCH_ROW".to_owned(), pointer.to_owned())], "{backend:?} {path} {reference}");
+            }
+        }
+        let texts: Vec<String> = vec![
+            shop.send("orders/create", &json!({ "payload": with(order("RE-1"), json!({ "customerId": 3 })) })).await.text(),
+            shop.send("orders/create", &json!({ "payload": with(order("RE-1"), json!({ "customerId": 99 })) })).await.text(),
+        ];
+        assert_eq!(texts[0], texts[1], "{backend:?}");
+        // A target that the viewer may not read at all: the foreign key decides.
+        assert_eq!(shop.good("orders/update/1", &json!({ "payload": { "secretId": 7 } })).await["secretId"], json!(7), "{backend:?}");
+        let (status, code, faults) = shop.refusal("orders/update/1", &json!({ "payload": { "secretId": 8 } })).await;
+        assert_eq!(
+            (status, code.as_str(), faults),
+            (422, "NO_SUCH_ROW", vec![("NO_SUCH_ROW".to_owned(), "/payload/secretId".to_owned())]),
+            "{backend:?}"
+        );
+        let (_, code, faults) =
+            shop.refusal("orders/create", &json!({ "payload": [order("RE-1"), with(order("RE-2"), json!({ "secretId": 8 }))] })).await;
+        assert_eq!(
+            (code.as_str(), faults),
+            ("NO_SUCH_ROW", vec![("NO_SUCH_ROW".to_owned(), "/payload/1/secretId".to_owned())]),
+            "{backend:?}"
+        );
+        assert_eq!(shop.good("orders/update/1", &json!({ "payload": { "secretId": null } })).await["secretId"], json!(null));
+    }
+}
+
+// contract W3.10
+#[tokio::test]
+async fn only_open_operations_and_json_are_taken_without_a_token() {
+    for backend in BOTH {
+        let shop = Shop::with(backend, CLERK).await;
+        let anonymous = crate::support::Setup::new(crate::fixture::MANIFEST).serve(&shop.database).await;
+        assert_eq!(anonymous.post("/api/shop/orders/create", "{}").await.status(), 403, "{backend:?}");
+        let create = request("items/create", &json!({ "payload": { "orderId": 1, "line": 9, "qty": 1 } }));
+        assert_eq!(anonymous.send(&create).await.status(), 201, "{backend:?}");
+        for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+            let response = anonymous.send(&request("items/delete/1,9", &json!({})).header("content-type", kind)).await;
+            assert_eq!(response.status(), 415, "{kind}");
+        }
+        assert_eq!(anonymous.post("/api/shop/items/find/1,9", "{}").await.status(), 200);
+    }
+}
