@@ -43,7 +43,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
     let read = || Ok(payload::members(write.form, members).showing(selection));
     let target = WriteTarget { key: key.as_deref(), if_match: None };
     let answer = service.queries.write(caller, access, write.form, read, (target, execution.input_bytes)).await?;
-    if write.is_list { list(context, &parts, &answer).await } else { one(context, &shapes, answer).await }
+    if write.is_list { list(context, (&root.field().selection_set.ty, &parts), &answer).await } else { one(context, &shapes, answer).await }
 }
 
 /// The arguments as the keys of a REST body.
@@ -127,7 +127,11 @@ async fn one(context: &FieldContext<'_>, shapes: &[RowShape<'_>], answer: WriteA
 }
 
 /// `{count, rows}`, as selected.
-async fn list(context: &FieldContext<'_>, parts: &[SelectedField<'_>], answer: &WriteAnswer) -> Result<Output, Problem> {
+async fn list(
+    context: &FieldContext<'_>,
+    (root_type, parts): (&str, &[SelectedField<'_>]),
+    answer: &WriteAnswer,
+) -> Result<Output, Problem> {
     let mut out = Output::default();
     out.extend(b"{");
     for (index, part) in parts.iter().enumerate() {
@@ -141,7 +145,7 @@ async fn list(context: &FieldContext<'_>, parts: &[SelectedField<'_>], answer: &
                 let rows = rows_answer(Answer::Whole(lines.into()), &shape, RowKind::Row, QueryField::Get, context.execution.budget);
                 out.append(rows.await?);
             }
-            _ => out.extend(&row_shape::quoted(&part.field().ty().inner_named_type().to_string())),
+            _ => out.extend(&row_shape::quoted(root_type)),
         }
     }
     out.extend(b"}");

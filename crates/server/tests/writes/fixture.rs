@@ -40,7 +40,7 @@ number     = { type = "text", null = false, write = "create", max-length = 8, pa
 customerId = { type = "bigint", null = false, write = true }
 secretId   = { type = "bigint", write = true }
 tenant     = { type = "text", null = false, write = true }
-status     = { type = "enum", values = ["new", "paid", "sent"], write = true }
+status     = { type = "enum", values = ["new", "paid", "sent"], null = false, write = true }
 total      = { type = "decimal", null = false, write = true, max = 1000 }
 stock      = { type = "int", write = true, min = 0 }
 big        = { type = "bigint", write = true }

@@ -65,6 +65,11 @@ impl<'c> Writing<'c, '_> {
     pub(super) fn rows(&mut self, body: &WriteBody, address: &WriteAddress<'_>, mut moment: WriteMoment<'_>) -> Vec<RowChange> {
         let operation = self.form.operation();
         let is_list = matches!(body.payload, Some(Payload::Many(_)));
+        let needs_payload = operation == WriteOperation::Create && body.payload.is_none();
+        if needs_payload || (is_list && self.form == WriteForm::UpdateById) {
+            // Reported already.
+            return Vec::new();
+        }
         let empty = [PayloadRow::new()];
         let payload = body.payload.as_ref().map_or(&empty[..], Payload::rows);
         let mut rows = Vec::with_capacity(payload.len());
