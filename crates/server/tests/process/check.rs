@@ -29,6 +29,22 @@ fn every_command_has_help_with_an_example() {
     }
 }
 
+#[test]
+fn check_and_serve_refuse_writes_that_the_database_cannot_take() {
+    let folder = Folder::shop();
+    let write = "[resource.shop.customer.write]\ncreate = true\n";
+    folder.write("peristyle.toml", &format!("{write}{MANIFEST}"));
+    let (checked, served) = (folder.run(&["check"], &[]), folder.run(&["serve"], &[]).refused());
+    let message =
+        "field `name` of `shop.customer`: `create` has no value for column `name` of `customers`, which is NOT NULL and has no default";
+    for text in [checked.out(), served] {
+        assert!(text.contains(&format!("peristyle.toml:5: {message}")), "{text}");
+    }
+    assert!(checked.out().contains("warning: peristyle.toml:1: resource `shop.customer`: `create = true` lets everyone create rows"));
+    folder.write("peristyle.toml", &format!("{write}{}", MANIFEST.replace("null = false", "null = false, write = true")));
+    assert!(folder.run(&["check"], &[]).good().contains(" 0 error(s)"));
+}
+
 // contract B3.60, B3.1
 #[test]
 fn completions_and_manual_pages_need_no_setting() {

@@ -27,6 +27,28 @@ async fn introspect_writes_a_manifest_that_check_accepts_unedited() {
     }
 }
 
+#[tokio::test]
+async fn a_writable_manifest_passes_check() {
+    let database = shop::database(Backend::Postgres).await;
+    let folder = Folder::shop();
+    rusqlite::Connection::open(folder.path("full.db"))
+        .and_then(|file| file.execute_batch(&shop::script(Backend::Sqlite)))
+        .expect("a database");
+    for (number, url) in [database.url.as_str(), "sqlite://full.db", "sqlite://shop.db"].into_iter().enumerate() {
+        let manifest = format!("made-{number}.toml");
+        let variables = [("DATABASE_URL", url), ("PERISTYLE_MANIFEST", manifest.as_str())];
+        let plain = folder.run(&["introspect", "--out", "-"], &variables).good();
+        assert!(!plain.contains("write"), "{plain}");
+        folder.run(&["introspect", "--writable"], &variables).good();
+        let text = folder.read(&manifest);
+        assert!(text.contains("[resource.app.customer.write]\ncreate = \"app.customer.create\""), "{text}");
+        let checked = folder.run(&["check"], &variables).good();
+        assert!(checked.contains(" 0 error(s)") && !checked.contains("is a permission that no role"), "{url}: {checked}");
+        let update = folder.run(&["introspect", "--update", "--writable"], &variables).good();
+        assert!(update.contains("0 addition(s)"), "{update}");
+    }
+}
+
 // contract P4.3
 #[test]
 fn introspect_refuses_to_overwrite() {
