@@ -4,8 +4,10 @@ use serde_json::{Map, Value as Object, json};
 
 use crate::json::Json;
 use crate::plan::predicate::Predicate;
+use crate::plan::write::WritePlan;
 use crate::plan::{Plan, PlanBody, Scope, Select, Table};
 use crate::pointer::Layer;
+use crate::sql::write::WriteQuery;
 use crate::sql::{Arity, Dialect, Level, Param, Query, Sql, Total, fragment};
 use crate::statement::{Clause, Direction, Entry, Function, Inside, MeasureAlias, Order, RelationNode, Statement};
 
@@ -126,6 +128,31 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
         Total::One | Total::Unasked => Object::Null,
     };
     json!({ "levels": levels, "total": total })
+}
+
+/// The statements of a write in their order: SQL, parameter types, and predicates with their layers.
+pub fn write(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Object {
+    let mut levels = Vec::new();
+    if let (Some(target), Some(rendered)) = (&plan.target, &query.target) {
+        levels.push(level("target", &rendered.level.sql, &target.select.scope, dialect));
+        if let (Some(child), Some(rendered)) = (&plan.lock, &rendered.lock) {
+            levels.push(level("lock", &rendered.level.sql, &child.select.scope, dialect));
+        }
+    }
+    for ((layer, child), (_, rendered)) in plan.before.iter().zip(&query.before) {
+        levels.push(level(layer.as_str(), &rendered.level.sql, &child.select.scope, dialect));
+    }
+    for change in &query.changes {
+        let sql = &change.sql;
+        levels.push(json!({ "path": "change", "sql": sql.text(), "parameters": parameters(sql.params()), "predicates": [] }));
+    }
+    if let (Some(child), Some(rendered)) = (&plan.after, &query.after) {
+        levels.push(level("after", &rendered.level.sql, &child.select.scope, dialect));
+    }
+    if let (Some(child), Some(rendered)) = (&plan.answer, &query.answer) {
+        rows(&mut levels, "answer", &child.select, &rendered.level, dialect);
+    }
+    json!({ "operation": plan.form.as_str(), "levels": levels, "total": Object::Null })
 }
 
 fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Level, dialect: Dialect) {

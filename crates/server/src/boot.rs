@@ -106,7 +106,7 @@ async fn check_declared(config: &Config, declared: &Manifest, catalog: &mut Cata
     if declared.resources.is_empty() {
         return Ok(());
     }
-    let report = bind(catalog, database).await?;
+    let report = bind(config, catalog, database).await?;
     refuse_errors(&report, &config.manifest.path().display().to_string())
 }
 
@@ -363,11 +363,21 @@ pub(crate) fn migration_hint(state: TablesState) -> Option<&'static str> {
 }
 
 /// Checks the catalog against the database, and takes from it what statements can rely on.
-pub async fn bind(catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
+pub async fn bind(config: &Config, catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
     let schema = database.schema().await.map_err(unusable)?;
     store::check::bind(catalog, &schema);
     let mut report = store::check::check(catalog, &schema, database.dialect());
-    report.findings.extend(store::check::check_write_privileges(catalog, &schema, database.dialect()));
+    let has_writes = catalog.resources().iter().any(|resource| resource.write_rules().is_some());
+    let findings = match config.database_write_url.as_deref().filter(|_| has_writes) {
+        None => store::check::check_write_privileges(catalog, &schema, database.dialect()),
+        Some(url) => {
+            let refused = |error| BootError(format!("DATABASE_WRITE_URL: {error}"));
+            let writer = Database::open(url, &config.database).map_err(refused)?;
+            let schema = writer.schema().await.map_err(refused)?;
+            store::check::check_write_privileges(catalog, &schema, writer.dialect())
+        }
+    };
+    report.findings.extend(findings);
     report.findings.sort_by_key(|finding| finding.line);
     Ok(report)
 }

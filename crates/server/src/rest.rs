@@ -100,7 +100,7 @@ async fn answer(
         (Some(ReadOperation::Find), _) => Requested::Rows(Operation::Find),
         (Some(ReadOperation::Explain), None) => Requested::Explain,
         (_, id) if queries.catalog.resource(resource).write_rules().is_some() => {
-            Requested::Write(write_form(path.operation, id.is_some()).ok_or(NO_SUCH_PATH)?)
+            Requested::Write(explain::find_write(path.operation, id.is_some()).ok_or(NO_SUCH_PATH)?)
         }
         (_, id) => {
             let target = if id.is_some() { OperationTarget::RecordById } else { OperationTarget::NewRecord };
@@ -149,11 +149,6 @@ async fn changed(
     let input = queries.validate(caller.key(), bytes.len(), || OperationInput::from_body(&id, &bytes)).await??;
     let response = json_no_store(change.execute(input).await?);
     Ok(if creates { created(response) } else { response })
-}
-
-/// The write at the end of a path, with or without an id.
-fn write_form(operation: &str, has_id: bool) -> Option<WriteForm> {
-    WriteForm::ALL.into_iter().find(|form| form.operation().as_str() == operation && form.takes_id() == has_id)
 }
 
 /// Runs a write. No cache keeps the answer.

@@ -49,7 +49,7 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCod
         Ok(catalog) => catalog,
     };
     let database = boot::open_existing(config, &catalog).await?;
-    let mut report = boot::bind(&mut catalog, &database).await?;
+    let mut report = boot::bind(config, &mut catalog, &database).await?;
     report.findings.extend(database.invalid_values(&catalog).await.map_err(unusable)?);
     report.findings.extend(ungrantable_permissions(&catalog));
     report.findings.sort_by_key(|finding| finding.line);

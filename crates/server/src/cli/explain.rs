@@ -44,7 +44,7 @@ pub(super) struct ExplainArguments {
 pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<(), CommandError> {
     let mut catalog = boot::catalog(config)?;
     let database = boot::open_existing(config, &catalog).await?;
-    boot::bind(&mut catalog, &database).await?;
+    boot::bind(config, &mut catalog, &database).await?;
     let resource = super::find_resource(&catalog, &arguments.resource)?;
     if catalog.resources()[resource].is_own() {
         boot::require_tables(&Records::read_only(&database).map_err(unusable)?).await?;

@@ -4,9 +4,10 @@ use axum::extract::Request;
 use axum::response::Response;
 use query::merge::merged;
 use query::parse;
+use query::payload::{self, WriteBody, WriteForm};
 use query::plan::{self, Operation};
-use query::policy::ReadAccess;
-use query::sql;
+use query::policy::{ReadAccess, WriteAccess};
+use query::sql::{self, Dialect};
 use query::statement::Statement;
 use serde_json::{Value, json};
 use store::Database;
@@ -14,10 +15,11 @@ use store::run::PlanDetail;
 
 use crate::caller::Caller;
 use crate::http::body;
-use crate::problem::Problem;
+use crate::problem::{NO_SUCH_PATH, Problem, WriteProblem};
 use crate::response;
 
-use super::QueryService;
+use super::write::{WriteTarget, plan_of};
+use super::{QueryService, key_parts};
 
 pub const PERMISSION: &str = identity::account::EXPLAIN;
 
@@ -38,6 +40,9 @@ pub(crate) async fn answer(
     request: Request,
 ) -> Result<Response, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
+    if let Some(form) = write_form(request.uri().query()) {
+        return write(queries, (caller, entrance), form, request).await;
+    }
     let operation = operation(request.uri().query())?;
     let (head, body) = request.into_parts();
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
@@ -51,13 +56,66 @@ pub(crate) async fn answer(
     Ok(response::json(explained.to_string()))
 }
 
+fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q str> {
+    query.unwrap_or_default().split('&').find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name).map(|(_, value)| value))
+}
+
+/// The write that the parameter `operation` names; with the parameter `id`, the one of a row.
+fn write_form(query: Option<&str>) -> Option<WriteForm> {
+    let (operation, has_id) = (parameter(query, "operation")?, parameter(query, "id").is_some());
+    find_write(operation, has_id)
+}
+
+/// The write of this name, of one row or of several.
+pub(crate) fn find_write(operation: &str, has_id: bool) -> Option<WriteForm> {
+    WriteForm::ALL.into_iter().find(|form| form.operation().as_str() == operation && form.takes_id() == has_id)
+}
+
+/// Answers `POST …/explain?operation=update&id=7` with the body of the write. It changes nothing.
+async fn write(
+    queries: &QueryService,
+    (caller, entrance): (&Caller, ReadAccess<'_, '_>),
+    form: WriteForm,
+    request: Request,
+) -> Result<Response, Problem> {
+    let resource = queries.catalog.by_name(&entrance.resource().full_name).ok_or(NO_SUCH_PATH)?;
+    let access = queries.enter_write(resource, form, caller)?;
+    let (head, body) = request.into_parts();
+    let mut reservation = queries.budgets.bodies.reserve(caller.key());
+    let bytes = body::json(&head.headers, body, &mut reservation).await?;
+    let key = parameter(head.uri.query(), "id").map(|id| key_parts(id, access.resource().key.len()));
+    let explained = queries.validate(caller.key(), bytes.len(), || {
+        let body = payload::body(form, &bytes).map_err(WriteProblem::Input)?;
+        let target = WriteTarget { key: key.as_deref(), if_match: None };
+        explain_write(caller, access, form, body, target, queries.reader.primary.dialect())
+    });
+    Ok(response::json(explained.await??.to_string()))
+}
+
+/// The statements of a write, in their order.
+pub(crate) fn explain_write(
+    caller: &Caller,
+    access: WriteAccess<'_, '_>,
+    form: WriteForm,
+    body: WriteBody,
+    target: WriteTarget<'_>,
+    dialect: Dialect,
+) -> Result<Value, Problem> {
+    let plan = plan_of(caller, access, form, body, target)?;
+    let query = sql::write::render(&plan, dialect);
+    let mut described = query::explain::write(&plan, &query, dialect);
+    described["resource"] = json!(access.resource().full_name);
+    Ok(described)
+}
+
 /// The parameter `operation`.
 fn operation(query: Option<&str>) -> Result<Operation, Problem> {
     let Some(name) = query.unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("operation=")) else {
         return Ok(Operation::Paginate);
     };
     let found = OPERATIONS.into_iter().find(|(word, _)| *word == name).map(|(_, operation)| operation);
-    found.ok_or(Problem::Malformed("`operation` must be `paginate` or `keyset-paginate`"))
+    found
+        .ok_or(Problem::Malformed("`operation` must be `paginate`, `keyset-paginate`, or a write: `create`, `update`, `delete`, `restore`"))
 }
 
 /// The merged statement, the SQL of each level, and perhaps the database's own plan of each.

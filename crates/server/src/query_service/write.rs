@@ -65,7 +65,7 @@ impl QueryService {
         let dialect = self.reader.primary.dialect();
         let make = || {
             let body = read().map_err(WriteProblem::Input)?;
-            let plan = self.plan_write(caller, access, form, body, target)?;
+            let plan = plan_of(caller, access, form, body, target)?;
             let query = render(&plan, dialect);
             Ok::<_, Problem>((plan, query))
         };
@@ -79,24 +79,6 @@ impl QueryService {
         let written = outcome?;
         let is_one = form.takes_id() || (form == WriteForm::Create && !plan.is_list);
         Ok(WriteAnswer { count: written.count, rows: written.rows, is_one, dry_run: plan.dry_run })
-    }
-
-    fn plan_write<'s>(
-        &'s self,
-        caller: &Caller,
-        access: WriteAccess<'s, '_>,
-        form: WriteForm,
-        body: WriteBody,
-        target: WriteTarget<'_>,
-    ) -> Result<WritePlan<'s>, Problem> {
-        let parts: Option<Vec<&str>> = target.key.map(|parts| parts.iter().map(String::as_str).collect());
-        let address = WriteAddress { id: parts.as_deref(), if_match: target.if_match };
-        let moment = WriteMoment { now: clock::unix_microseconds(), random: &mut || *random::uuid().as_bytes() };
-        plan_write(access, form, body, address, moment).map_err(|error| match error {
-            WriteError::Faults(error) => WriteProblem::Input(error).into(),
-            WriteError::NoVariable => WriteProblem::NoVariable.into(),
-            WriteError::NeedsRead(permission) => caller.refusal(&permission),
-        })
     }
 
     async fn run(&self, writers: &Writers, plan: &WritePlan<'_>, query: WriteQuery) -> Result<Written, Problem> {
@@ -157,6 +139,24 @@ impl QueryService {
         tracing::info!(account, resource = resource.full_name, operation, count, outcome, "write");
         self.writes.count(&resource.full_name, operation, outcome);
     }
+}
+
+/// Plans a write of a request, or says why it is refused.
+pub(super) fn plan_of<'s>(
+    caller: &Caller,
+    access: WriteAccess<'s, '_>,
+    form: WriteForm,
+    body: WriteBody,
+    target: WriteTarget<'_>,
+) -> Result<WritePlan<'s>, Problem> {
+    let parts: Option<Vec<&str>> = target.key.map(|parts| parts.iter().map(String::as_str).collect());
+    let address = WriteAddress { id: parts.as_deref(), if_match: target.if_match };
+    let moment = WriteMoment { now: clock::unix_microseconds(), random: &mut || *random::uuid().as_bytes() };
+    plan_write(access, form, body, address, moment).map_err(|error| match error {
+        WriteError::Faults(error) => WriteProblem::Input(error).into(),
+        WriteError::NoVariable => WriteProblem::NoVariable.into(),
+        WriteError::NeedsRead(permission) => caller.refusal(&permission),
+    })
 }
 
 /// Where a fault is in the body.

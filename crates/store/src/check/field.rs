@@ -97,9 +97,7 @@ impl<'c> Checker<'c> {
                 format!("declared `null = false`, but column `{name}` may hold NULL; drop `null = false` or set the column NOT NULL")
             }
             (true, false) if is_written(resource, field) => {
-                let accepted = "declare `null = false`, or drop NOT NULL";
-                self.error(field.line, format!("{what}: a payload may have null, but column `{name}` is NOT NULL; {accepted}"));
-                return;
+                format!("a payload may have null, but column `{name}` is NOT NULL; declare `null = false`, or drop NOT NULL")
             }
             // The constraint is not valid: older rows may break it.
             (true, true) if column.required && is_written(resource, field) => {

@@ -74,7 +74,9 @@ impl<'c> Checker<'c> {
             let fields = resource.stored_fields().filter(|(_, field)| same(field.column.plain(), &column.name, dialect));
             let fields: Vec<_> = fields.collect();
             let is_key = fields.iter().any(|(id, _)| resource.key.contains(id));
-            let is_filled = fields.iter().any(|(_, field)| fills(field, WriteOperation::Create));
+            // A new row has version 1.
+            let is_version = |id: &usize| rules.version == Some(*id);
+            let is_filled = fields.iter().any(|(id, field)| is_version(id) || fills(field, WriteOperation::Create));
             if is_filled || !column.required && !is_key {
                 continue;
             }
@@ -83,9 +85,6 @@ impl<'c> Checker<'c> {
             let unfilled = format!("`create` has no value for column `{name}` of `{shown}`, which {reason} and has no default");
             let others = "give the column a default, or remove `create`";
             match fields.first() {
-                Some((id, field)) if rules.version == Some(*id) => {
-                    self.error(field.line, format!("field `{}` of `{}`: {unfilled}; {others}", field.name, resource.full_name));
-                }
                 Some((_, field)) => {
                     let accepted = format!("add `write = \"create\"` or `preset`, {others}");
                     self.error(field.line, format!("field `{}` of `{}`: {unfilled}; {accepted}", field.name, resource.full_name));

@@ -50,11 +50,16 @@ impl RowChange {
 struct RowPlace(Option<usize>);
 
 impl RowPlace {
-    fn field(self, name: &str) -> String {
+    fn path(self) -> String {
         let mut path = Pointer::at("/payload");
         if let Some(index) = self.0 {
             path.index(index);
         }
+        path.finish()
+    }
+
+    fn field(self, name: &str) -> String {
+        let mut path = Pointer::at(&self.path());
         path.key(name);
         path.finish()
     }
@@ -78,6 +83,10 @@ impl<'c> Writing<'c, '_> {
                 break;
             }
             let place = RowPlace(is_list.then_some(index));
+            if body.faults.has_path(&place.path()) {
+                // It is no object.
+                continue;
+            }
             let mut change = match operation {
                 WriteOperation::Create | WriteOperation::Update => self.row(row, place, address, is_list),
                 WriteOperation::Delete | WriteOperation::Restore => RowChange::default(),
@@ -88,8 +97,11 @@ impl<'c> Writing<'c, '_> {
             if operation == WriteOperation::Update {
                 self.increments(&body.increment, &mut change);
                 if change.changes.is_empty() && self.faults.is_empty() {
-                    let path = place.0.map_or_else(|| "/payload".to_owned(), |index| format!("/payload/{index}"));
-                    self.faults.add(Code::WriteEmpty, || path, "there is nothing to change; name at least one field with its new value");
+                    self.faults.add(
+                        Code::WriteEmpty,
+                        || place.path(),
+                        "there is nothing to change; name at least one field with its new value",
+                    );
                 }
             }
             self.presets(operation, &mut change, &mut moment);
