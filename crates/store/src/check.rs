@@ -84,16 +84,12 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
 /// Adds facts of the database to the catalog: on PostgreSQL native types and pivots without repeated pairs, on SQLite certain keys, and
 /// on both what the tables of writable resources enforce.
 pub fn bind(catalog: &mut Catalog, schema: &Schema) {
-    match &schema.locale {
-        Some(_) => {
-            learn_columns(catalog, schema);
-            table_facts::learn(catalog, schema, Dialect::Postgres);
-        }
-        None => {
-            learn_keys(catalog, schema);
-            table_facts::learn(catalog, schema, Dialect::Sqlite);
-        }
+    let dialect = if schema.locale.is_some() { Dialect::Postgres } else { Dialect::Sqlite };
+    match dialect {
+        Dialect::Postgres => learn_columns(catalog, schema),
+        Dialect::Sqlite => learn_keys(catalog, schema),
     }
+    table_facts::learn(catalog, schema, dialect);
 }
 
 fn learn_keys(catalog: &mut Catalog, schema: &Schema) {

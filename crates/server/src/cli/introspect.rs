@@ -20,6 +20,7 @@ use super::CommandError;
 use super::output::{print, print_change};
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub(super) struct IntrospectArguments {
     /// Write to this file instead of PERISTYLE_MANIFEST; `-` prints and writes no file
     #[arg(long, value_name = "FILE")]

@@ -252,6 +252,7 @@ async fn rows(client: &Client, sql: &str) -> Result<Vec<Row>, Error> {
     client.query_typed(sql, &[]).await
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "facts of the database that do not depend on each other")]
 struct NativeType {
     schema: String,
     name: String,

@@ -227,7 +227,7 @@ fn check_warns_of_keys_that_tell_of_hidden_rows() {
     );
     let write = ", write = true";
     let found = |constraint: &str, number: &str, schema: &Schema| findings(&constrained(constraint, number), schema, Dialect::Sqlite);
-    assert_eq!(found(tenant, write, &wide), [add_tenant.clone()], "one warning for both keys");
+    assert_eq!(found(tenant, write, &wide), [add_tenant.as_str()], "one warning for both keys");
     assert_eq!(found(&tenant.replace("eq", "in"), write, &wide), [add_tenant]);
     for other in [
         "{ tenant = { eq = \"north\" } }",
@@ -235,7 +235,7 @@ fn check_warns_of_keys_that_tell_of_hidden_rows() {
         "{ other = {} }",
         "{ not = { tenant = { eq = \"$account.id\" } } }",
     ] {
-        assert_eq!(found(&format!("constraint = {{ where = {other} }}"), write, &wide), [add_one.clone()], "{other}");
+        assert_eq!(found(&format!("constraint = {{ where = {other} }}"), write, &wide), [add_one.as_str()], "{other}");
     }
     let none: [&str; 0] = [];
     assert_eq!(found(tenant, write, &scoped), none);

@@ -113,7 +113,7 @@ twice = "bigint"
     assert_eq!(required, ["number"]);
 }
 
-const POSTGRES: &str = r#"
+const POSTGRES: &str = r"
     CREATE EXTENSION btree_gist;
     CREATE DOMAIN code AS varchar(8) DEFAULT 'x' CONSTRAINT code_length CHECK (length(VALUE) > 1);
     CREATE DOMAIN inner_code AS code NOT NULL;
@@ -131,7 +131,7 @@ const POSTGRES: &str = r#"
     CREATE VIEW plain AS SELECT id, number, total + 1 AS next FROM orders;
     CREATE VIEW grouped AS SELECT count(*) AS n FROM orders;
     CREATE MATERIALIZED VIEW stored AS SELECT id FROM orders;
-"#;
+";
 
 #[tokio::test]
 async fn a_postgres_database_tells_what_writes_need() {
