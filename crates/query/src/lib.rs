@@ -37,6 +37,7 @@ macro_rules! words {
     };
 }
 
+mod account_variables;
 pub mod catalog;
 pub mod constraints;
 pub mod describe;

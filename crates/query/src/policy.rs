@@ -7,6 +7,8 @@ use crate::catalog::{Catalog, Constraint, Field, Resource, ResourceId};
 use crate::json::Json;
 use crate::manifest::OperationRight;
 
+pub use crate::account_variables::{ACCOUNT_FIELDS, ACCOUNT_VARIABLES, is_account_variable};
+
 /// The account as the policy sees it: its permissions and its variables.
 #[derive(Clone, Debug)]
 pub struct Viewer {
@@ -95,29 +97,6 @@ impl Viewer {
         }
         Some(Json::from(value))
     }
-}
-
-/// The fields of an account that `$account.…` can name.
-pub const ACCOUNT_FIELDS: [&str; 11] =
-    ["id", "type", "code", "email", "username", "isActive", "tags", "scopes", "dPermissions", "dTenants", "meta"];
-
-/// The variables that every account has. Below `$account.meta` each account has its own.
-pub const ACCOUNT_VARIABLES: [&str; 10] = [
-    "$account.id",
-    "$account.type",
-    "$account.code",
-    "$account.email",
-    "$account.username",
-    "$account.isActive",
-    "$account.tags",
-    "$account.scopes",
-    "$account.dTenants",
-    "$account.dPermissions.all",
-];
-
-pub fn is_account_variable(name: &str) -> bool {
-    let is_of_role = |name: &str| name.strip_prefix("$account.dPermissions.").is_some_and(|role| !role.contains('.'));
-    ACCOUNT_VARIABLES.contains(&name) || name.starts_with("$account.meta.") || is_of_role(name)
 }
 
 /// Proof that the viewer may read the resource. A plan needs one and is made for this viewer.

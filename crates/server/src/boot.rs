@@ -10,8 +10,7 @@ use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use store::check::Report;
 use store::hub_records::{Records, TablesState, accounts, clients, rights};
-use store::writes::Writers;
-use store::{Database, DatabaseSettings};
+use store::{Database, DatabaseSettings, Writers};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::app_files::AppFiles;

@@ -18,9 +18,8 @@ use query::parse::Body;
 use query::plan::{self, Operation};
 use query::policy::{self, ReadAccess};
 use query::sql::{self, Query};
-use store::Answer;
 use store::run::Format;
-use store::writes::Writers;
+use store::{Answer, Writers};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::budget::{Budgets, CallerKey};

@@ -10,9 +10,9 @@ type Floor = (&'static str, &'static [&'static str]);
 
 /// The floors of a crate from bottom to top.
 const QUERY: &[Floor] = &[
-    ("ground", &["pointer", "error", "json", "messages"]),
+    ("ground", &["account_variables", "pointer", "error", "json", "messages"]),
     ("what is written", &["manifest", "statement", "types", "value", "parse", "merge"]),
-    ("what it means", &["catalog", "policy", "plan", "constraints"]),
+    ("what it means", &["catalog", "payload", "policy", "plan", "constraints"]),
     ("what it becomes", &["sql", "explain", "describe"]),
 ];
 
@@ -25,7 +25,7 @@ const IDENTITY: &[Floor] = &[
 
 const STORE: &[Floor] = &[
     ("ground", &["error", "settings", "decimal", "json_encoder", "replica_state"]),
-    ("running statements", &["assemble", "run", "schema", "sqlite", "postgres", "introspect", "check", "database"]),
+    ("running statements", &["assemble", "run", "schema", "writes", "sqlite", "postgres", "introspect", "check", "database", "writers"]),
     ("records", &["hub_records"]),
 ];
 

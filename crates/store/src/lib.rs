@@ -14,6 +14,7 @@ pub mod run;
 pub mod schema;
 mod settings;
 mod sqlite;
+mod writers;
 pub mod writes;
 
 pub use database::{Answer, Database};
@@ -22,3 +23,4 @@ pub use run::Chunks;
 pub use settings::{DatabaseSettings, Mapping, PoolFigures, Prepare};
 pub use sqlite::backup::{BackupProgress, BackupStep, backup};
 pub use sqlite::bulk_load::{BulkValue, NewFile};
+pub use writers::Writers;

@@ -1,4 +1,4 @@
-//! Changes rows: one transaction for a write, on connections of its own.
+//! The steps of a write in its transaction, the same on both databases, and what a write answers.
 
 mod diagnosis;
 mod session;
@@ -6,14 +6,8 @@ mod transaction;
 
 use bytes::Bytes;
 use query::catalog::FieldId;
-use query::sql::write::{Diagnosis, WriteQuery};
 
-use crate::database::{Database, Engine};
-use crate::postgres::PostgresWrites;
-use crate::run::AnswerContext;
-use crate::settings::PoolFigures;
-use crate::sqlite::SqliteWrites;
-use crate::{DatabaseSettings, Error};
+use crate::Error;
 
 pub(crate) use diagnosis::diagnose;
 pub(crate) use session::{DatabaseRefusal, RefusalKind, Savepoint, SessionError, Statement, WriteSession};
@@ -21,16 +15,6 @@ pub(crate) use transaction::{TransactionError, write};
 
 /// How often a write is tried again after a deadlock or a conflict.
 pub(crate) const MAX_TRIES: usize = 4;
-
-/// The connections that change rows.
-#[derive(Clone, Debug)]
-pub struct Writers(WriteEngine);
-
-#[derive(Clone, Debug)]
-enum WriteEngine {
-    Postgres(PostgresWrites),
-    Sqlite(SqliteWrites),
-}
 
 /// What a write has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,56 +80,4 @@ pub enum WriteFaultKind {
     OutOfRange,
     /// The row would leave the caller's reach, or break `check`.
     CheckFailed,
-}
-
-impl Writers {
-    /// The connections for writes to a database. They go to `url` if there is one.
-    pub fn open(database: &Database, url: Option<&str>, settings: &DatabaseSettings) -> Result<Self, Error> {
-        Ok(Writers(match (&database.0, url) {
-            (Engine::Postgres(postgres), None) => WriteEngine::Postgres(PostgresWrites::of(postgres, settings)?),
-            (Engine::Postgres(_), Some(url)) if url.starts_with("postgres") => {
-                let Engine::Postgres(postgres) = &Database::open(url, settings)?.0 else {
-                    return Err(Error::Setting("accepted is postgres://…".to_owned()));
-                };
-                WriteEngine::Postgres(PostgresWrites::of(postgres, settings)?)
-            }
-            (Engine::Sqlite(sqlite), None) => WriteEngine::Sqlite(SqliteWrites::of(sqlite)?),
-            (Engine::Postgres(_), Some(_)) => return Err(Error::Setting("accepted is postgres://…, as in DATABASE_URL".to_owned())),
-            (Engine::Sqlite(_), Some(_)) => {
-                return Err(Error::Setting("SQLite has one writer, which uses the file of DATABASE_URL; leave it out".to_owned()));
-            }
-        }))
-    }
-
-    /// The same connections, for one write with this context.
-    #[must_use]
-    pub fn for_answer(&self, context: AnswerContext) -> Self {
-        Writers(match &self.0 {
-            WriteEngine::Postgres(postgres) => WriteEngine::Postgres(postgres.for_answer(context)),
-            WriteEngine::Sqlite(sqlite) => WriteEngine::Sqlite(sqlite.for_answer(context)),
-        })
-    }
-
-    pub fn pool(&self) -> PoolFigures {
-        match &self.0 {
-            WriteEngine::Postgres(postgres) => postgres.pool(),
-            WriteEngine::Sqlite(sqlite) => sqlite.pool(),
-        }
-    }
-
-    /// Runs a write in one transaction: all of it, or nothing.
-    pub async fn write(&self, query: WriteQuery) -> Result<Written, WriteFailure> {
-        match &self.0 {
-            WriteEngine::Postgres(postgres) => postgres.write(&query).await,
-            WriteEngine::Sqlite(sqlite) => sqlite.write(query).await,
-        }
-    }
-
-    /// Finds all faults of a write that was refused. It changes nothing. No fault means that the write may succeed now.
-    pub async fn diagnose(&self, diagnosis: Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
-        match &self.0 {
-            WriteEngine::Postgres(postgres) => postgres.diagnose(&diagnosis).await,
-            WriteEngine::Sqlite(sqlite) => sqlite.diagnose(diagnosis).await,
-        }
-    }
 }

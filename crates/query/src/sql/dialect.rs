@@ -3,6 +3,7 @@
 mod postgres;
 mod shared;
 mod sqlite;
+mod strategies;
 
 use crate::catalog::{Bucket, Field, JsonPath, Native};
 use crate::manifest::RelatedFunction;
@@ -15,9 +16,10 @@ use crate::value::Value;
 use super::tree::{Logic, Operand, PivotColumn, SqlLookup};
 use super::{Arity, Decode, Kind, Writer};
 
-pub(super) use postgres::{stored_element, stored_values};
+pub(super) use postgres::inserted_rows;
 use shared::enum_values;
 pub(super) use shared::sign;
+pub(super) use strategies::{KeySets, MAX_FLATTENED, MAX_JOINED, ParentLimit, PivotJoin, SegmentOrder, strategies};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -327,94 +329,6 @@ fn nulls(writer: &mut Writer, direction: Direction) {
         Direction::Ascending => " NULLS LAST",
         Direction::Descending => " NULLS FIRST",
     });
-}
-
-/// To-many relation filters inside each other that a planner may turn into joins. Without statistics PostgreSQL then compares all rows of
-/// all tables: 24 rows at five levels had not ended after fifteen seconds.
-pub(super) const MAX_FLATTENED: usize = 2;
-
-/// Relation filters that a planner may turn into one join. PostgreSQL weighs every order of up to eight tables that start from the same
-/// row: five filters take it three milliseconds to plan, seven take thirty, and forty take twenty seconds.
-pub(super) const MAX_JOINED: usize = 5;
-
-/// What a database does well, as far as it decides how something is asked.
-#[derive(Debug)]
-pub(super) struct Strategies {
-    /// To-many filters inside each other that stay `EXISTS`, however far they spread out.
-    pub(super) max_to_many: usize,
-    /// Which to-many filters become `key IN (SELECT …)` where several spread out.
-    pub(super) key_sets: KeySets,
-    /// Whether a filter that names keys becomes `key IN (SELECT …)`, so that the query begins there.
-    pub(super) begins_at_named_keys: bool,
-    pub(super) pivot_join: PivotJoin,
-    pub(super) parent_limit: ParentLimit,
-    pub(super) segment_order: SegmentOrder,
-    /// Whether an index serves `(a, b) > (x, y)`.
-    pub(super) compares_keys_as_one: bool,
-}
-
-/// The order of a segment of a keyset page, in which some sort keys have one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SegmentOrder {
-    /// All sort keys. The planner drops those that equal a value, and keeps those that are NULL.
-    AllKeys,
-    /// Those that have several values.
-    OpenKeys,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KeySets {
-    EveryToMany,
-    AllButTheFirst,
-}
-
-/// How a LEFT JOIN reads the pairs of a pivot, each once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PivotJoin {
-    /// A subquery of all pairs.
-    AllPairs,
-    /// From each row: `key IN (SELECT …)`.
-    KeyIn,
-}
-
-/// How the rows of a relation are limited for each parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ParentLimit {
-    /// A lateral subquery that can stop early.
-    Lateral,
-    /// A subquery that can stop early finds the keys of the first rows; where keys may repeat, rows are numbered within their parent.
-    FirstKeys,
-}
-
-pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
-    match dialect {
-        Dialect::Postgres => &Strategies {
-            max_to_many: MAX_FLATTENED,
-            // It may find the keys again for each row that an EXISTS visits.
-            key_sets: KeySets::EveryToMany,
-            // Its planner finds that out.
-            begins_at_named_keys: false,
-            pivot_join: PivotJoin::AllPairs,
-            parent_limit: ParentLimit::Lateral,
-            // It does not take `IS NULL` for a constant. Without that key it would not follow the index on all keys.
-            segment_order: SegmentOrder::AllKeys,
-            compares_keys_as_one: true,
-        },
-        Dialect::Sqlite => &Strategies {
-            max_to_many: 0,
-            // It finds the keys once, so that the others can use their indexes.
-            key_sets: KeySets::AllButTheFirst,
-            // It visits the rows around an EXISTS, whatever is inside.
-            begins_at_named_keys: true,
-            // It would read all pairs for each row: 6,000 rows and 300,000 pairs had not ended after half a minute.
-            pivot_join: PivotJoin::KeyIn,
-            parent_limit: ParentLimit::FirstKeys,
-            // It would sort.
-            segment_order: SegmentOrder::OpenKeys,
-            // Not where a collation or a function is in the key.
-            compares_keys_as_one: false,
-        },
-    }
 }
 
 /// Keeps a planner from joining this subquery with the query around it.

@@ -72,7 +72,7 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
     let resource = plan.resource;
     let keyed = |child: &Child<'_>| keyed_level(resource, child, dialect);
     let target = plan.target.as_ref().map(|target| {
-        let is_locked_later = target.is_chosen && dialect == Dialect::Postgres;
+        let is_locked_later = target.is_chosen && dialect::strategies(dialect).locks_rows;
         Target {
             level: target_level(&target.select, !is_locked_later, dialect),
             lock: is_locked_later.then(|| lock(plan, dialect)).flatten(),

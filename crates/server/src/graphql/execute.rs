@@ -24,7 +24,9 @@ use super::limits::MAX_INTROSPECTION_ALIASES;
 use super::output::Output;
 use super::root_fields::{self, ExecutionContext, FieldContext};
 use super::row_shape;
+use super::schema::MutationField;
 use super::selection::{SelectedField, check_conditions, collect_fields};
+use super::writes;
 
 /// More would let one request hold most of the database's connections.
 const MAX_PARALLEL_FIELDS: usize = 4;
@@ -138,6 +140,14 @@ fn introspection_value(json: &Json) -> JsonValue {
     }
 }
 
+async fn mutation(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
+    let mutations = &context.execution.service.engine.mutations;
+    match *mutations.get(root.field().name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))? {
+        MutationField::Administration(operation) => root_fields::administer(context, root, operation).await,
+        MutationField::Write(write) => writes::resolve(context, root, write).await,
+    }
+}
+
 async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>, introspected: Option<&JsonMap>) -> Result<Output, GraphqlError> {
     let field = root.field();
     let resolved = match field.name.as_str() {
@@ -145,7 +155,7 @@ async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>, introspec
         "__typename" => Ok(row_shape::quoted("Query").into()),
         "_service" => Ok(row_shape::quoted("peristyle").into()),
         "__schema" | "__type" => introspection_answer(context, introspected.and_then(|map| map.get(root.key))),
-        _ if context.kind == OperationType::Mutation => root_fields::resolve_mutation(context, root).await,
+        _ if context.kind == OperationType::Mutation => mutation(context, root).await,
         _ => root_fields::resolve_query(context, root).await,
     };
     resolved.map_err(|problem| GraphqlError {

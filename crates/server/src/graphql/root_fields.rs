@@ -26,10 +26,9 @@ use super::answer_budget::AnswerBudget;
 use super::arguments::{Variables, argument, coerced_argument};
 use super::output::Output;
 use super::row_shape::{RowKind, RowShape};
-use super::schema::{MutationField, QueryField};
+use super::schema::QueryField;
 use super::selected_relations;
 use super::selection::SelectedField;
-use super::writes;
 
 pub(super) struct ExecutionContext<'a> {
     pub(super) service: &'a GraphqlService,
@@ -114,15 +113,11 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
     rows_answer(answer, &shape, kind, query_field, budget).await
 }
 
-pub(super) async fn resolve_mutation(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
-    let mutations = &context.execution.service.engine.mutations;
-    match *mutations.get(root.field().name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))? {
-        MutationField::Administration(operation) => administer(context, root, operation).await,
-        MutationField::Write(write) => writes::resolve(context, root, write).await,
-    }
-}
-
-async fn administer(context: &FieldContext<'_>, root: &SelectedField<'_>, operation: &'static AdminOperation) -> Result<Output, Problem> {
+pub(super) async fn administer(
+    context: &FieldContext<'_>,
+    root: &SelectedField<'_>,
+    operation: &'static AdminOperation,
+) -> Result<Output, Problem> {
     let execution = context.execution;
     let field = root.field();
     let hub = execution.service.authenticator.as_hub().ok_or(NO_SUCH_PATH)?;

@@ -15,8 +15,7 @@ use crate::hub::ACCOUNT;
 use crate::query_service::operation::ReadOperation;
 
 use fields::{describe, object_field, relation_description};
-pub(super) use mutations::MutationField;
-pub(super) use writes::WriteField;
+pub(super) use mutations::{MutationField, WriteField};
 
 /// The types of every schema. No field of an object is non-null: a group of an aggregation has none of them, a mask may leave nothing,
 /// and an invalid value reads as null.

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use query::plan::Operation;
 use query::sql::{Dialect, Query};
-use store::Database;
 use store::run::{AnswerContext, StatementObserver, StatementReport};
-use store::writes::Writers;
+use store::{Database, Writers};
 
 use crate::slow_statements::SlowStatements;
 use crate::traces::{RequestTrace, StatementLabels};

@@ -9,7 +9,8 @@ use query::plan::write::{WriteAddress, WriteError, WriteMoment, WritePlan, plan_
 use query::pointer::Pointer;
 use query::policy::{WriteAccess, WriteDenied, authorize_write};
 use query::sql::write::{WriteQuery, diagnosis, render};
-use store::writes::{WriteFailure, WriteFault, WriteFaultKind, WriteRefusal, Writers, Written};
+use store::Writers;
+use store::writes::{WriteFailure, WriteFault, WriteFaultKind, WriteRefusal, Written};
 
 use crate::caller::Caller;
 use crate::clock;

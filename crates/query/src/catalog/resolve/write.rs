@@ -2,12 +2,12 @@
 
 use regex::RegexBuilder;
 
+use crate::account_variables::{ACCOUNT_VARIABLES, is_account_variable};
 use crate::catalog::write_rules::{Bound, FieldRules, Pattern, Preset, TableFacts, ValueRules, WriteRules};
 use crate::catalog::{Field, FieldId, Link, Relation, Resource, ResourceId};
 use crate::json::{self, Json};
 use crate::manifest::{FieldDeclaration, ResourceDeclaration, RuleDeclarations, WriteDeclaration};
 use crate::messages::{did_you_mean, quoted_list};
-use crate::policy::{ACCOUNT_VARIABLES, is_account_variable};
 use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
 

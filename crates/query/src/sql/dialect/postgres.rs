@@ -22,8 +22,8 @@ pub(super) use join_columns::{
     join_column, join_column_to_key, join_column_to_pivot, key, key_kind, keys, pivot_collation, pivot_column,
 };
 use json_comparison::comparable_json;
+pub(in crate::sql) use stored::inserted_rows;
 pub(super) use stored::{added, stored_value};
-pub(in crate::sql) use stored::{stored_element, stored_values};
 
 /// Columns of different collations do not compare, and a nondeterministic collation has no patterns and equates different strings.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";

@@ -46,16 +46,15 @@ fn inserts(resource: &Resource, rows: &[RowChange], dialect: Dialect) -> Vec<Wri
             None => groups.push((fields, vec![item])),
         }
     }
-    let group = |(fields, items): (Vec<FieldId>, Vec<usize>)| match dialect {
-        Dialect::Postgres if items.len() > 1 && !fields.is_empty() => {
-            WriteChange { sql: insert_many(resource, &fields, rows, &items), more: Vec::new(), items }
+    let at_once = dialect::strategies(dialect).inserts_rows_at_once;
+    let group = |(fields, items): (Vec<FieldId>, Vec<usize>)| {
+        if at_once && items.len() > 1 && !fields.is_empty() {
+            return WriteChange { sql: insert_many(resource, &fields, rows, &items, dialect), more: Vec::new(), items };
         }
-        Dialect::Postgres | Dialect::Sqlite => {
-            let mut each = items.iter().map(|item| insert(resource, &fields, &rows[*item], dialect));
-            let first = each.next();
-            let more = each.map(|sql| sql.params).collect();
-            WriteChange { sql: first.unwrap_or_else(|| Writer::new(dialect).finish()), more, items }
-        }
+        let mut each = items.iter().map(|item| insert(resource, &fields, &rows[*item], dialect));
+        let first = each.next();
+        let more = each.map(|sql| sql.params).collect();
+        WriteChange { sql: first.unwrap_or_else(|| Writer::new(dialect).finish()), more, items }
     };
     groups.into_iter().map(group).collect()
 }
@@ -83,21 +82,11 @@ pub(super) fn insert(resource: &Resource, fields: &[FieldId], row: &RowChange, d
 }
 
 /// One statement with an array for each column. Rows are inserted in the order of the payload.
-fn insert_many(resource: &Resource, fields: &[FieldId], rows: &[RowChange], items: &[usize]) -> Sql {
-    let mut writer = begin_insert(resource, fields, Dialect::Postgres);
-    writer.raw(" SELECT ");
-    writer.enumerated(", ", fields, |writer, index, id| dialect::stored_element(writer, &resource.fields[*id], index));
-    writer.raw(" FROM unnest(");
-    writer.separated(", ", fields, |writer, id| {
-        let values: Vec<&Value> = items.iter().map(|item| value_of(&rows[*item], *id)).collect();
-        dialect::stored_values(writer, &resource.fields[*id], &values);
-    });
-    writer.raw(") WITH ORDINALITY AS r(");
-    writer.enumerated(", ", fields, |writer, index, _| {
-        writer.raw("c");
-        writer.number(index);
-    });
-    writer.raw(", n) ORDER BY r.n");
+fn insert_many(resource: &Resource, fields: &[FieldId], rows: &[RowChange], items: &[usize], dialect: Dialect) -> Sql {
+    let mut writer = begin_insert(resource, fields, dialect);
+    let columns: Vec<(&Field, Vec<&Value>)> =
+        fields.iter().map(|id| (&resource.fields[*id], items.iter().map(|item| value_of(&rows[*item], *id)).collect())).collect();
+    dialect::inserted_rows(&mut writer, &columns);
     returning(&mut writer, resource);
     writer.finish()
 }

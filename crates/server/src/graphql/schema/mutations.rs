@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use query::catalog::{Catalog, Resource};
+use query::catalog::{Catalog, Resource, ResourceId};
 use query::manifest::ManifestFault;
+use query::payload::WriteForm;
 
 use crate::admin_operations::describe::{ANSWER_SHAPES, AnswerShape, is_hub, offered};
 use crate::admin_operations::{FieldKind, Operation, OperationTarget, PAYLOAD, StringFormat};
 
 use super::fields::{describe, object_fields};
-use super::writes::WriteField;
 
 #[derive(Debug, Default)]
 pub(super) struct Mutations {
@@ -30,6 +30,15 @@ pub(in crate::graphql) enum MutationField {
     Administration(&'static Operation),
     /// Changes rows of a resource.
     Write(WriteField),
+}
+
+/// One write as a root field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::graphql) struct WriteField {
+    pub(in crate::graphql) resource: ResourceId,
+    pub(in crate::graphql) form: WriteForm,
+    /// Whether the answer is `{count, rows}`.
+    pub(in crate::graphql) is_list: bool,
 }
 
 impl Mutations {

@@ -9,17 +9,8 @@ use query::json::build::compact;
 use query::payload::WriteForm;
 
 use super::fields::{describe, field_type};
-use super::mutations::{MutationField, Mutations};
+use super::mutations::{MutationField, Mutations, WriteField};
 use super::{is_name, lower_first, type_name};
-
-/// One write as a root field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::graphql) struct WriteField {
-    pub(in crate::graphql) resource: ResourceId,
-    pub(in crate::graphql) form: WriteForm,
-    /// Whether the answer is `{count, rows}`.
-    pub(in crate::graphql) is_list: bool,
-}
 
 const CHECKS: &str = "expect: JSON, constraint: QueryStatementInput, dryRun: Boolean";
 

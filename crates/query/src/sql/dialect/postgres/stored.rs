@@ -14,8 +14,22 @@ pub(in super::super) fn stored_value(writer: &mut Writer, field: &Field, value: 
     column_type(writer, field);
 }
 
+/// The rows of an INSERT, from an array for each column, in the order of the arrays.
+pub(in crate::sql) fn inserted_rows(writer: &mut Writer, columns: &[(&Field, Vec<&Value>)]) {
+    writer.raw(" SELECT ");
+    writer.enumerated(", ", columns, |writer, index, (field, _)| stored_element(writer, field, index));
+    writer.raw(" FROM unnest(");
+    writer.separated(", ", columns, |writer, (field, values)| stored_values(writer, field, values));
+    writer.raw(") WITH ORDINALITY AS r(");
+    writer.enumerated(", ", columns, |writer, index, _| {
+        writer.raw("c");
+        writer.number(index);
+    });
+    writer.raw(", n) ORDER BY r.n");
+}
+
 /// The values of one column for several rows, as one array. An array of arrays would be one of two dimensions, so each is a text.
-pub(in crate::sql) fn stored_values(writer: &mut Writer, field: &Field, values: &[&Value]) {
+fn stored_values(writer: &mut Writer, field: &Field, values: &[&Value]) {
     let (kind, list) = match field.kind {
         Type::One(_) => (stored_kind(field), values.iter().map(|value| (*value).clone()).collect()),
         Type::Array(_) => (Kind::Text, values.iter().map(|value| array_text(value)).collect()),
@@ -24,7 +38,7 @@ pub(in crate::sql) fn stored_values(writer: &mut Writer, field: &Field, values: 
 }
 
 /// One of these values, `r.c0`, as its column stores it.
-pub(in crate::sql) fn stored_element(writer: &mut Writer, field: &Field, index: usize) {
+fn stored_element(writer: &mut Writer, field: &Field, index: usize) {
     writer.raw("r.c");
     writer.number(index);
     if matches!(field.kind, Type::Array(_)) {
