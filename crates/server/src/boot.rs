@@ -46,7 +46,7 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
         None => None,
     };
     check_declared(config, &declared, &mut catalog, &primary).await?;
-    let budgets = Budgets::new(&config.budget, config.database.pool);
+    let budgets = Budgets::new(&config.budget, config.database.pool, config.database.write_pool);
     let tracer = config.traces.as_ref().map(Tracer::start).transpose()?;
     let authenticator = match role {
         Role::None if config.listen.ip().is_loopback() => Authenticator::none_on_loopback(),

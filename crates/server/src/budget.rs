@@ -58,12 +58,14 @@ pub struct Budgets {
     pub(crate) streams: FairQueue,
     pub(crate) identity: FairQueue,
     pub(crate) lookups: FairQueue,
+    /// Writes to resources, so that those that wait for a lock do not delay reads.
+    pub(crate) writes: FairQueue,
     /// Documents and statements that are parsed and validated.
     pub(crate) validation: FairQueue,
 }
 
 impl Budgets {
-    pub fn new(settings: &BudgetSettings, pool: usize) -> Self {
+    pub fn new(settings: &BudgetSettings, pool: usize, write_pool: usize) -> Self {
         let connections = settings.connections();
         let per_address = settings.max_connections_per_address.unwrap_or(connections / 2).max(1);
         let streams = (pool / 2).max(1);
@@ -78,6 +80,7 @@ impl Budgets {
             streams: FairQueue::new(QueueLimits { slots_per_caller: (streams / 2).max(1), ..queue(streams) }),
             identity: FairQueue::new(queue(pool)),
             lookups: FairQueue::new(queue(Self::lookups(pool))),
+            writes: FairQueue::new(queue(write_pool)),
             validation: FairQueue::new(QueueLimits { slots_per_caller: (validations / 2).max(1), ..queue(validations) }),
         }
     }
@@ -105,6 +108,7 @@ impl Budgets {
             ("streams", self.streams.figures()),
             ("identity", self.identity.figures()),
             ("lookups", self.lookups.figures()),
+            ("writes", self.writes.figures()),
             ("validation", self.validation.figures()),
         ]
     }
@@ -156,7 +160,7 @@ mod tests {
         // contract E9.1
         for (mebibytes, pool) in [(64, 16), (256, 16), (1024, 16), (1024, 200), (16 * 1024, 1000)] {
             let settings = BudgetSettings { memory: mebibytes << 20, max_connections: None, max_connections_per_address: None };
-            let budgets = Budgets::new(&settings, pool);
+            let budgets = Budgets::new(&settings, pool, 4);
             let connections = budgets.connections.figures().limit * CONNECTION_BYTES;
             let bytes = budgets.bodies.figures().limit + budgets.answers.figures().limit;
             let statements = pool * 2 * settings.bytes_per_statement(pool);

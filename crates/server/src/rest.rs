@@ -167,7 +167,9 @@ async fn write(
     let target = WriteTarget { key: key.as_deref(), if_match: if_match.filter(|_| form.takes_id()) };
     let read = || payload::body(form, &bytes);
     let answer = queries.write(caller, access, form, read, (target, bytes.len())).await?;
-    let mut response = json_no_store(written(&answer));
+    let text = written(&answer);
+    let is_small = text.len() <= FREE_BODY_BYTES;
+    let mut response = json_no_store(text);
     if let Some(row) = answer.rows.as_ref().filter(|_| answer.is_one && form.operation() != WriteOperation::Delete)
         && let Some(etag) = version_etag(access.resource(), caller, row)
     {
@@ -175,6 +177,9 @@ async fn write(
     }
     if answer.dry_run {
         response.headers_mut().insert(DRY_RUN, HeaderValue::from_static("true"));
+    }
+    if !is_small {
+        response = response.map(|body| body::holding(body, answer.slot));
     }
     Ok(if form == WriteForm::Create { created(response) } else { response })
 }

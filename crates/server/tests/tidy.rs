@@ -121,7 +121,9 @@ fn cited(text: &str, word: &str, is_name: fn(&str) -> bool) -> Vec<String> {
 
 fn is_rule(name: &str) -> bool {
     let numbers: Vec<&str> = name.get(1..).unwrap_or_default().split('.').collect();
-    name.starts_with(['Q', 'P', 'E', 'G', 'B', 'I']) && numbers.len() == 2 && numbers.iter().all(|number| number.parse::<u32>().is_ok())
+    name.starts_with(['Q', 'P', 'E', 'W', 'G', 'B', 'I'])
+        && numbers.len() == 2
+        && numbers.iter().all(|number| number.parse::<u32>().is_ok())
 }
 
 fn is_trap(name: &str) -> bool {

@@ -120,7 +120,7 @@ pub fn plan_write<'c>(
     let mut before = Vec::new();
     if form.operation() != WriteOperation::Create {
         before.extend(writing.rule(Layer::Scope));
-        before.extend(writing.expect(body.expect.as_ref()));
+        before.extend(writing.expectation(body.expect.as_ref()));
         before.extend(writing.version(&rows, address.if_match));
     }
     let written: Vec<FieldId> = rows.iter().flat_map(RowChange::fields).collect();
@@ -251,7 +251,7 @@ impl<'c> Writing<'c, '_> {
         Some((layer, child))
     }
 
-    fn expect(&mut self, expect: Option<&Statement>) -> Option<(Layer, Child<'c>)> {
+    fn expectation(&mut self, expect: Option<&Statement>) -> Option<(Layer, Child<'c>)> {
         let statement = expect?;
         self.refuse_derived(statement);
         let itself = &self.access.rules.itself;

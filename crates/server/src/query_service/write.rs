@@ -12,6 +12,7 @@ use query::sql::write::{WriteQuery, diagnosis, render};
 use store::Writers;
 use store::writes::{WriteFailure, WriteFault, WriteFaultKind, WriteRefusal, Written};
 
+use crate::budget::Slot;
 use crate::caller::Caller;
 use crate::clock;
 use crate::problem::{NO_SUCH_PATH, Problem, WriteFaultCode, WriteProblem};
@@ -37,6 +38,8 @@ pub(crate) struct WriteAnswer {
     pub(crate) rows: Option<Bytes>,
     pub(crate) is_one: bool,
     pub(crate) dry_run: bool,
+    /// The slot of the write, which a large answer holds until it was sent.
+    pub(crate) slot: Slot,
 }
 
 impl QueryService {
@@ -71,7 +74,7 @@ impl QueryService {
             Ok::<_, Problem>((plan, query))
         };
         let (plan, query) = self.validate(caller.key(), size, make).await??;
-        let _slot = self.reader.slot(caller.key()).await?;
+        let slot = self.budgets.writes.acquire(caller.key()).await?;
         let resource = &access.resource().full_name;
         let observed = statement_log::for_write(writers, self.reader.slow_statements(), resource, form.as_str(), dialect);
         let writers = observed.as_ref().unwrap_or(writers);
@@ -79,7 +82,7 @@ impl QueryService {
         self.note(caller, &access, form, &outcome);
         let written = outcome?;
         let is_one = form.takes_id() || (form == WriteForm::Create && !plan.is_list);
-        Ok(WriteAnswer { count: written.count, rows: written.rows, is_one, dry_run: plan.dry_run })
+        Ok(WriteAnswer { count: written.count, rows: written.rows, is_one, dry_run: plan.dry_run, slot })
     }
 
     async fn run(&self, writers: &Writers, plan: &WritePlan<'_>, query: WriteQuery) -> Result<Written, Problem> {

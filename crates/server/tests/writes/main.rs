@@ -7,6 +7,7 @@ mod fixture;
 mod graphql;
 mod many;
 mod one;
+mod process;
 mod reach;
 #[path = "../support/mod.rs"]
 mod support;

@@ -108,6 +108,7 @@ fn an_update_offers_writes_of_what_is_new() {
     }
 }
 
+// contract W1.7
 #[tokio::test]
 async fn a_postgres_database_becomes_a_writable_manifest() {
     // Roles belong to the whole cluster.

@@ -66,6 +66,7 @@ code = { type = "text", key = true, write = "create" }
 name = { type = "text", write = true }
 "#;
 
+// contract W1.6
 #[tokio::test]
 async fn good_write_rules_have_no_finding() {
     assert_eq!(findings(GOOD, &sqlite(GOOD_SQLITE), Dialect::Sqlite), [] as [&str; 0]);
