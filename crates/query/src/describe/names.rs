@@ -49,7 +49,8 @@ const WRITE_ENDINGS: &[&str] = &[
 /// Names that all resources share.
 const SHARED: &str = "Answer BigIntValue ComparisonOperators Constraint DateValue DecimalValue Direction ElementOperators EqualityOperators FloatValue ForeignTextOperators \
     Group IntValue Json JsonScalar JsonValue Limit Loaded Offset OperationName OrderEntry Page Problem ResourceName Resources Returned Row \
-    Statement TextPattern TextValue TimeValue TimestampValue UuidValue WriteAnswer WriteCount WriteName WriteRequest WrittenRows";
+    Statement TextPattern TextValue TimeValue TimestampValue UuidValue WriteAnswer WriteChanges WriteChecks \
+    WriteCount WriteName WriteOptions WriteRequest WriteTarget WrittenRows";
 
 /// Names of a hub's operations and endpoints. They are reserved in every description, so that a manifest always has the same names.
 const HUB: &str = "Deleted Ended HubCreateAppAccountInput HubCreateAppInput HubUpdateAppInput IamAccountLink IamCreateAccountInput \

@@ -72,3 +72,15 @@ pub(super) fn form_comment(form: WriteForm, resource: &Resource) -> String {
         WriteForm::RestoreById => format!("Restores the deleted row of `{name}` with the key in the path"),
     }
 }
+
+/// The end of the name of a body.
+pub(super) fn request_ending(form: WriteForm) -> &'static str {
+    match form {
+        WriteForm::Create => "CreateRequest",
+        WriteForm::UpdateById => "UpdateByIdRequest",
+        WriteForm::Update => "UpdateRequest",
+        WriteForm::DeleteById => "DeleteByIdRequest",
+        WriteForm::Delete => "DeleteRequest",
+        WriteForm::RestoreById => "RestoreByIdRequest",
+    }
+}

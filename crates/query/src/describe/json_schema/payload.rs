@@ -30,8 +30,8 @@ impl SchemaBuilder<'_> {
         }
         if self.resource.has_write(WriteOperation::Update) {
             add("UpdateInput", self.change(PayloadKey::Absent, "Changes to rows; an absent field stays as it is"));
-            add("UpdateByIdInput", self.change(PayloadKey::Optional, "Changes to the row with the key in the path"));
             if payload_key(self.resource).is_some() {
+                add("UpdateByIdInput", self.change(PayloadKey::Optional, "Changes to the row with the key in the path"));
                 add("UpdateItemInput", self.change_by_key());
             }
             add("IncrementInput", self.increment());

@@ -1,7 +1,7 @@
 //! The schemas of the bodies of writes, and of their answers.
 
 use crate::catalog::write_rules::WriteOperation;
-use crate::describe::write::{form_comment, has_derived, increments, payload_key, write_forms};
+use crate::describe::write::{form_comment, has_derived, increments, payload_key, request_ending, write_forms};
 use crate::json::Json;
 use crate::json::build::texts;
 use crate::object;
@@ -171,17 +171,6 @@ fn write_count() -> Json {
 /// The definitions that the writes of all resources share.
 pub(super) fn shared_by_writes(place: &str) -> Vec<(String, Json)> {
     vec![("JsonValue".to_owned(), json_value(place)), ("WriteCount".to_owned(), write_count())]
-}
-
-fn request_ending(form: WriteForm) -> &'static str {
-    match form {
-        WriteForm::Create => "CreateRequest",
-        WriteForm::UpdateById => "UpdateByIdRequest",
-        WriteForm::Update => "UpdateRequest",
-        WriteForm::DeleteById => "DeleteByIdRequest",
-        WriteForm::Delete => "DeleteRequest",
-        WriteForm::RestoreById => "RestoreByIdRequest",
-    }
 }
 
 fn list(items: Json) -> Json {
