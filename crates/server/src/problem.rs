@@ -18,8 +18,8 @@ use crate::budget::Overloaded;
 
 pub(crate) use graphql::MediaType;
 pub use graphql::Refusal;
-pub(crate) use write::write_problems;
 pub use write::{WriteFaultCode, WriteProblem};
+pub(crate) use write::{write_fault_codes, write_problems};
 
 /// Why a request is refused. The message is the `detail` that the client sees.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use identity::strategy::Strategy;
 use query::catalog::{Catalog, Resource};
 use query::describe::json_schema::Defined;
-use query::describe::{UniqueNames, is_findable, upper_first};
+use query::describe::{UniqueNames, is_findable, shown_version, upper_first};
 use query::json::Json;
 use query::json::build::texts;
 use query::object;
@@ -11,7 +11,7 @@ use query::object;
 use crate::query_service::explain;
 use crate::query_service::operation::ReadOperation;
 
-use super::{ALWAYS, json, member, problems, reference, success, token_optional, token_required};
+use super::{ALWAYS, id_parameter, json, member, problems, reference, success, token_optional, token_required, writes};
 
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
@@ -27,6 +27,7 @@ pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined], 
                 object! { "post" => describe(operation, resource, strategy, defined, id) },
             ));
         }
+        paths.extend(writes::paths(resource, strategy, defined, claims));
     }
     paths
 }
@@ -76,7 +77,11 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
     entries.push(member("parameters", Json::Array(parameters(operation, resource))));
     let body = object! { "application/json" => object! { "schema" => reference(&defined.request) } };
     entries.push(member("requestBody", object! { "required" => false, "content" => body }));
-    let mut responses = vec![member("200", answer(operation, defined))];
+    let mut answer = answer(operation, defined);
+    if operation == ReadOperation::FindById && shown_version(resource).is_some() {
+        answer = writes::with_headers(answer, &[writes::ETAG]);
+    }
+    let mut responses = vec![member("200", answer)];
     let mut statuses = ALWAYS.to_vec();
     if !permissions.is_empty() {
         statuses.push(403);
@@ -94,7 +99,6 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
 }
 
 fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
-    let names: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
     if operation == ReadOperation::Explain {
         return vec![
             object! {
@@ -117,14 +121,7 @@ fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
         "description" => "The fields to show, with commas between: `id,name,orders.total`. A relation named here must be loaded in `relations`",
         "schema" => object! { "type" => "string" },
     };
-    let id = object! {
-        "name" => "id",
-        "in" => "path",
-        "required" => true,
-        "description" => format!("The key: `{}`", names.join(",")),
-        "schema" => object! { "type" => "string" },
-    };
-    if operation == ReadOperation::FindById { vec![id, fields] } else { vec![fields] }
+    if operation == ReadOperation::FindById { vec![id_parameter(resource), fields] } else { vec![fields] }
 }
 
 fn answer(operation: ReadOperation, defined: &Defined) -> Json {
