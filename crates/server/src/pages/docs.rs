@@ -105,8 +105,7 @@ async fn visible_resources(
         Ok(caller) => caller,
         Err(problem) => return with_page_headers(problem.response()),
     };
-    let fields = graphql.engine.query_fields();
-    let visible = resources::visible((&queries.catalog, &fields), caller.viewer());
+    let visible = resources::visible((&queries.catalog, &graphql.engine), caller.viewer());
     let Ok(text) = serde_json::to_vec(&visible) else {
         return Problem::Internal("could not write the resources of /docs").response();
     };
