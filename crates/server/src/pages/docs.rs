@@ -105,7 +105,7 @@ async fn visible_resources(
         Ok(caller) => caller,
         Err(problem) => return with_page_headers(problem.response()),
     };
-    let visible = resources::visible((&queries.catalog, &graphql.engine), caller.viewer());
+    let visible = resources::visible((&queries.catalog, &graphql.engine), &caller);
     let Ok(text) = serde_json::to_vec(&visible) else {
         return Problem::Internal("could not write the resources of /docs").response();
     };

@@ -7,6 +7,7 @@ use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
 
+use crate::caller::Caller;
 use crate::graphql::{Engine, QueryFields, WriteFields};
 use crate::query_service::explain;
 use crate::query_service::operation::ReadOperation;
@@ -98,18 +99,19 @@ struct DescribedRelation<'c> {
     target: &'c str,
 }
 
-pub(super) fn visible<'c>((catalog, engine): (&'c Catalog, &'c Engine), viewer: &Viewer) -> VisibleResources<'c> {
+pub(super) fn visible<'c>((catalog, engine): (&'c Catalog, &'c Engine), caller: &Caller) -> VisibleResources<'c> {
+    let viewer = caller.viewer();
     let names = RootNames { queries: engine.query_fields(), writes: engine.write_fields() };
     let all = catalog.resources().len();
-    let resources: Vec<_> = (0..all).filter_map(|id| describe((catalog, &names), id, viewer)).collect();
+    let resources: Vec<_> = (0..all).filter_map(|id| describe((catalog, &names), id, caller)).collect();
     VisibleResources { explain: viewer.has_permission(explain::PERMISSION), withheld: all - resources.len(), resources }
 }
 
 /// A resource that the caller may read or write. Without the right to read it has no fields, relations and operations that read.
-fn describe<'c>((catalog, names): (&'c Catalog, &RootNames<'c>), id: ResourceId, viewer: &Viewer) -> Option<DescribedResource<'c>> {
-    let resource = catalog.resource(id);
+fn describe<'c>((catalog, names): (&'c Catalog, &RootNames<'c>), id: ResourceId, caller: &Caller) -> Option<DescribedResource<'c>> {
+    let (resource, viewer) = (catalog.resource(id), caller.viewer());
     let can_read = policy::authorize_read(catalog, id, viewer).is_ok();
-    let write = writes::describe((catalog, &names.writes), id, viewer);
+    let write = caller.may_write().ok().and_then(|()| writes::describe((catalog, &names.writes), id, viewer));
     if !can_read && write.is_none() {
         return None;
     }
