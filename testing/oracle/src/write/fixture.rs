@@ -71,8 +71,8 @@ fn rows() -> BTreeMap<String, Vec<Value>> {
     rows.insert(
         "crm.customer".to_owned(),
         vec![
-            customer(1, "a", "a", json!({ "status": "new", "credit": "10.50", "points": 5, "regionId": 1, "email": "ana@example.org" })),
-            customer(2, "a", "b", json!({ "status": "closed", "points": 49, "countryCode": "de", "secret": "old" })),
+            customer(1, "a", "a", json!({ "status": "new", "countryCode": "de", "credit": "10.50", "points": 5, "regionId": 1, "email": "ana@example.org" })),
+            customer(2, "a", "b", json!({ "status": "closed", "points": 49, "countryCode": "yu", "secret": "old" })),
             customer(3, "a", "c", json!({ "status": "open", "deletedAt": "2024-02-01T00:00:00Z", "token": "t" })),
             customer(4, "b", "a", json!({ "status": "new", "credit": "999.9", "visits": i64::MAX, "email": "bea@example.org" })),
             customer(5, "b", "b", json!({ "points": 60, "ownerId": BOB })),

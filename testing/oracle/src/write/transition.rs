@@ -44,10 +44,8 @@ impl<'a> Writing<'a> {
             Some(_) => {}
         }
         // A condition on rows would tell of rows that the viewer may not read.
-        let has_condition = ["query", "expect", "constraint"].iter().any(|key| member(request, key).is_some());
-        let means_all = member(request, "all") == Some(&Value::Bool(true));
-        let is_taken = |key: &str| request.form.keys().contains(&key);
-        if !viewer.can_read(resource) && ((has_condition && is_taken("constraint")) || (means_all && is_taken("all"))) {
+        let has = |key: &&str| request.form.keys().contains(key) && member(request, key).is_some_and(|value| *value != Value::Bool(false));
+        if !viewer.can_read(resource) && ["query", "expect", "constraint", "all"].iter().any(has) {
             return Err(WriteOutcome::Forbidden);
         }
         Ok(Self { world, viewer, request, resource, rules })
@@ -271,14 +269,20 @@ impl<'a> Writing<'a> {
             for (field, cell) in &item.set {
                 row[*field] = cell.clone();
             }
+            let mut stuck = Vec::new();
             for (field, added) in &item.add {
                 let declared = &self.resource.fields[*field];
                 match value::sum(declared, &row[*field], added).filter(|sum| value::is_in_bounds(declared, sum)) {
                     Some(sum) => row[*field] = sum,
-                    None => faults.push(WriteFault::new("OUT_OF_RANGE", format!("/increment/{}", declared.name))),
+                    None => {
+                        faults.push(WriteFault::new("OUT_OF_RANGE", format!("/increment/{}", declared.name)));
+                        stuck.push(declared.name.as_str());
+                    }
                 }
             }
-            faults.extend(self.references(item, &row, &place));
+            // A number that leaves its range leads nowhere.
+            let missing = self.references(item, &row, &place);
+            faults.extend(missing.into_iter().filter(|fault| !stuck.iter().any(|name| fault.path.ends_with(&format!("/{name}")))));
             next.rows_mut(&self.resource.name)[index] = row;
             changed.push(index);
         }
