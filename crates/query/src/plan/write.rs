@@ -1,12 +1,13 @@
 //! [`WriteBody`] → [`WritePlan`]: names, types, value rules, rights, and the policy before and after. A table is written only by a plan, and
 //! a plan has the scope and the check of its resource.
 
+mod references;
 mod row;
 mod target;
 mod values;
 
 use crate::catalog::write_rules::{Bound, WriteOperation, WriteRules};
-use crate::catalog::{FieldId, Link, Relation, Resource};
+use crate::catalog::{FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults};
 use crate::payload::{Payload, Returning, WriteBody, WriteForm};
 use crate::pointer::Layer;
@@ -14,9 +15,10 @@ use crate::policy::{Viewer, WriteAccess};
 use crate::statement::Statement;
 use crate::value::Value;
 
-use super::predicate::{Comparison, Exists, Predicate};
+use super::predicate::{Comparison, Predicate};
 use super::{Bounds, Child, Planner, Rights, Scope, Select, Show, Table};
 
+pub(crate) use references::ReferencePlan;
 pub use row::WriteMoment;
 pub(crate) use row::{Change, RowChange};
 pub(crate) use target::TargetPlan;
@@ -63,14 +65,6 @@ impl WritePlan<'_> {
         let added = |(field, change): &(FieldId, Change)| *field == id && matches!(change, Change::Add(_));
         self.rows.iter().any(|row| row.changes.iter().any(added))
     }
-}
-
-/// A to-one relation that the payload writes.
-#[derive(Debug)]
-pub(crate) struct ReferencePlan<'c> {
-    pub(crate) fields: Vec<FieldId>,
-    /// The rows of the target that the caller can read.
-    pub(crate) child: Child<'c>,
 }
 
 /// Why a write is refused before it takes a connection.
@@ -123,10 +117,9 @@ pub fn plan_write<'c>(
         before.extend(writing.expectation(body.expect.as_ref()));
         before.extend(writing.version(&rows, address.if_match));
     }
-    let written: Vec<FieldId> = rows.iter().flat_map(RowChange::fields).collect();
-    let references = writing.references(&written);
+    let references = writing.references(&rows);
     let bounded: Vec<FieldId> = writing.bounded_increments(&rows);
-    let after = writing.after(&written, &bounded);
+    let after = writing.after(&rows, &bounded);
     let check = writing.after(&[], &[]);
     let ranges = bounded.into_iter().filter_map(|id| Some((id, writing.range(id)?))).collect();
     let lock = target.as_ref().filter(|target| target.is_chosen).and_then(|_| writing.lock(&body));
@@ -201,7 +194,7 @@ impl<'c> Writing<'c, '_> {
                 }
             }
         }
-        let by_query = matches!(form, WriteForm::Update | WriteForm::Delete) && !has_list;
+        let by_query = matches!(form, WriteForm::Update | WriteForm::Delete) && !has_list && !body.faults.has_path("/payload");
         if !by_query {
             return;
         }
@@ -309,44 +302,12 @@ impl<'c> Writing<'c, '_> {
         child.map(|child| (Layer::Expect, child)).into_iter().collect()
     }
 
-    /// The references that are written to targets that the viewer may read. Otherwise the database alone decides.
-    fn references(&mut self, written: &[FieldId]) -> Vec<ReferencePlan<'c>> {
-        let mut plans = Vec::new();
-        for relation in self.written_relations(written) {
-            let child = self.part(&Statement::empty(Layer::Policy), |planner, _| {
-                let mut table = Table::reach(planner, relation.target, Rights::Viewer)?;
-                planner.settle(&mut table);
-                let scope = Scope {
-                    table,
-                    filters: Vec::new(),
-                    joins: Vec::new(),
-                    order: Vec::new(),
-                    bounds: Bounds { limit: None, offset: None },
-                };
-                Some(Child { relation, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } })
-            });
-            if let Some(Some(child)) = child {
-                plans.push(ReferencePlan { fields: relation.link.own_fields(), child });
-            }
-        }
-        plans
-    }
-
-    fn written_relations(&self, written: &[FieldId]) -> Vec<&'c Relation> {
-        let is_written = |relation: &&Relation| match &relation.link {
-            Link::Direct(pairs) => !relation.many && pairs.iter().any(|(own, _)| written.contains(own)),
-            Link::Through { .. } => false,
-        };
-        let can_read = |relation: &&Relation| self.viewer().can_read(self.access.catalog.resource(relation.target));
-        self.resource().relations.iter().filter(is_written).filter(can_read).collect()
-    }
-
     /// What rows must be after the change: in reach, as `check` says, with references that the viewer can read.
-    fn after(&mut self, written: &[FieldId], bounded: &[FieldId]) -> Option<Child<'c>> {
+    fn after(&mut self, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
         if self.form.operation() == WriteOperation::Delete {
             return None;
         }
-        let (rules, relations) = (self.access.rules, self.written_relations(written));
+        let (rules, relations) = (self.access.rules, self.written_relations(rows));
         let check = rules.check.as_ref().filter(|check| self.viewer().is_bound_by(check));
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
             let mut filters = Vec::new();
@@ -355,7 +316,7 @@ impl<'c> Writing<'c, '_> {
             }
             filters.extend(bounded.iter().map(|id| (Layer::Check, within_bounds(&table, *id))));
             for relation in relations {
-                filters.extend(reference(planner, &table, relation).map(|filter| (Layer::Check, filter)));
+                filters.extend(references::written(planner, &table, relation, rows).map(|filter| (Layer::Check, filter)));
             }
             Self::rows_by_key(planner, &rules.itself, table, filters)
         })
@@ -430,21 +391,4 @@ fn within_bounds<'c>(table: &Table<'c>, id: FieldId) -> Predicate<'c> {
     let min = rules.min.as_ref().map(|min| compare(Comparison::Gte, min));
     let max = rules.max.as_ref().map(|max| compare(Comparison::Lte, max));
     Predicate::any(vec![Predicate::IsNull(column), Predicate::all(min.into_iter().chain(max).collect())])
-}
-
-/// The own fields of the relation are empty, or lead to a row that the viewer can read.
-fn reference<'c>(planner: &mut Planner<'c, '_>, table: &Table<'c>, relation: &'c Relation) -> Option<Predicate<'c>> {
-    let mut target = Table::reach(planner, relation.target, Rights::Viewer)?;
-    let pivot = planner.alias();
-    planner.settle(&mut target);
-    let mut any: Vec<Predicate<'c>> = relation.link.own_fields().into_iter().map(|id| Predicate::IsNull(table.column(id))).collect();
-    any.push(Predicate::Exists(Box::new(Exists {
-        parent: table.alias,
-        parent_resource: table.resource,
-        relation,
-        pivot,
-        table: target,
-        filter: Predicate::Always,
-    })));
-    Some(Predicate::any(any))
 }
