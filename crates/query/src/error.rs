@@ -150,6 +150,10 @@ impl Faults {
         self.0.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether no more faults are reported, so that a stage can stop.
     pub(crate) fn is_full(&self) -> bool {
         self.0.len() >= MAX_FAULTS

@@ -25,6 +25,7 @@ mod session;
 mod statement;
 mod viewer;
 mod world;
+mod write;
 
 pub use answer::{Answer, Operation, Question, answer, answer_in};
 pub use case::{Case, Fault};
@@ -34,6 +35,11 @@ pub use fixture::viewers::{viewer, viewers};
 pub use fixture::{MANIFEST, world};
 pub use generate::Generator;
 pub use random::Random;
-pub use schema::{Derived, Field, Kind, Mask, Relation, Resource, Schema, Through};
+pub use schema::{Derived, Field, FieldWrites, Kind, Mask, Relation, Resource, Rule, Schema, Through, Writes};
 pub use viewer::Viewer;
 pub use world::World;
+pub use write::{Form, Moment, State, Table, WriteFault, WriteGenerator, WriteOutcome, WriteRequest, write};
+pub use write::{
+    WRITE_MANIFEST, cells, check_reach, state, write_postgres_reset, write_postgres_script, write_sqlite_reset, write_sqlite_script,
+    write_viewer, write_viewers, write_world,
+};

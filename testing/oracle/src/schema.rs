@@ -1,10 +1,12 @@
 //! The parsed manifest: resources, fields and relations.
 
 mod derived;
+mod write;
 
 pub use derived::Derived;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+pub use write::{FieldWrites, Rule, Writes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -68,6 +70,7 @@ pub struct Field {
     pub eager: bool,
     /// The permissions that the value of a derived field needs. Without them the field is unknown.
     pub requires: Vec<String>,
+    pub writes: FieldWrites,
 }
 
 impl Field {
@@ -111,6 +114,7 @@ pub struct Resource {
     pub unless: Option<String>,
     pub fields: Vec<Field>,
     pub relations: Vec<Relation>,
+    pub writes: Option<Writes>,
 }
 
 impl Resource {
@@ -163,7 +167,10 @@ impl Schema {
     pub fn permissions(&self) -> BTreeSet<String> {
         let unmask = self.0.values().flat_map(|resource| resource.fields.iter().filter_map(|field| field.unmask.clone()));
         let unless = self.0.values().filter_map(|resource| resource.unless.clone());
-        self.0.values().filter_map(|resource| resource.permission.clone()).chain(unmask).chain(unless).collect()
+        let fields = self.0.values().flat_map(|resource| resource.fields.iter().filter_map(|field| field.writes.permission.clone()));
+        let writes = self.0.values().filter_map(|resource| resource.writes.as_ref()).flat_map(Writes::permissions);
+        let read = self.0.values().filter_map(|resource| resource.permission.clone());
+        read.chain(unmask).chain(unless).chain(fields).chain(writes).collect()
     }
 }
 
@@ -180,6 +187,7 @@ fn read_resource(context: &str, name: &str, declared: &toml::Value) -> Resource 
         unless: declared.get("constraint").and_then(|constraint| constraint.get("unless")?.as_str().map(str::to_owned)),
         fields: entries(&declared["fields"]).map(|(name, declared)| read_field(name, declared)).collect(),
         relations: relations.into_iter().map(|(name, declared)| read_relation(name, declared)).collect(),
+        writes: Writes::read(declared),
         plural,
     }
 }
@@ -213,6 +221,7 @@ fn read_field(name: &str, declared: &toml::Value) -> Field {
         derived,
         eager: flag("eager").unwrap_or(true),
         requires: Vec::new(),
+        writes: FieldWrites::read(declared),
     }
 }
 

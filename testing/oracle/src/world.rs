@@ -2,17 +2,21 @@
 
 use crate::cell::Cell;
 use crate::schema::{Resource, Schema};
+use crate::write::Table;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One row, its cells in the order of the resource's fields. The cells of derived fields are NULL; a session computes their values.
 pub(crate) type Row = Vec<Cell>;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct World {
-    pub schema: Schema,
+    pub schema: Arc<Schema>,
     rows: BTreeMap<String, Vec<Row>>,
     pivots: BTreeMap<String, Vec<Value>>,
+    /// What the database enforces, for writes.
+    tables: Arc<BTreeMap<String, Table>>,
 }
 
 impl World {
@@ -23,11 +27,26 @@ impl World {
             let stored = data.get(&resource.name).map(Vec::as_slice).unwrap_or_default();
             rows.insert(resource.name.clone(), stored.iter().map(|value| read_row(resource, value)).collect());
         }
-        Self { schema, rows, pivots }
+        Self { schema: Arc::new(schema), rows, pivots, tables: Arc::default() }
     }
 
     pub fn rows(&self, resource: &str) -> &[Row] {
         self.rows.get(resource).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The same rows in tables that enforce this.
+    #[must_use]
+    pub fn with_tables(self, tables: BTreeMap<String, Table>) -> Self {
+        Self { tables: Arc::new(tables), ..self }
+    }
+
+    pub fn table(&self, resource: &str) -> &Table {
+        static UNRULED: Table = Table::unruled();
+        self.tables.get(resource).unwrap_or(&UNRULED)
+    }
+
+    pub(crate) fn rows_mut(&mut self, resource: &str) -> &mut Vec<Row> {
+        self.rows.get_mut(resource).expect("a resource")
     }
 
     pub fn pivot(&self, table: &str) -> &[Value] {

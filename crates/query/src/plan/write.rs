@@ -1,12 +1,13 @@
 //! [`WriteBody`] → [`WritePlan`]: names, types, value rules, rights, and the policy before and after. A table is written only by a plan, and
 //! a plan has the scope and the check of its resource.
 
+mod references;
 mod row;
 mod target;
 mod values;
 
 use crate::catalog::write_rules::{Bound, WriteOperation, WriteRules};
-use crate::catalog::{Constraint, FieldId, Link, Relation, Resource};
+use crate::catalog::{Constraint, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults};
 use crate::payload::{Payload, Returning, WriteBody, WriteForm};
 use crate::pointer::Layer;
@@ -14,9 +15,10 @@ use crate::policy::{Viewer, WriteAccess};
 use crate::statement::Statement;
 use crate::value::Value;
 
-use super::predicate::{Comparison, Exists, Predicate};
+use super::predicate::{Comparison, Predicate};
 use super::{Bounds, Child, Planner, Rights, Scope, Select, Show, Table};
 
+pub(crate) use references::ReferencePlan;
 pub use row::WriteMoment;
 pub(crate) use row::{Change, RowChange};
 pub(crate) use target::TargetPlan;
@@ -63,14 +65,6 @@ impl WritePlan<'_> {
         let added = |(field, change): &(FieldId, Change)| *field == id && matches!(change, Change::Add(_));
         self.rows.iter().any(|row| row.changes.iter().any(added))
     }
-}
-
-/// A to-one relation that the payload writes.
-#[derive(Debug)]
-pub(crate) struct ReferencePlan<'c> {
-    pub(crate) fields: Vec<FieldId>,
-    /// The rows of the target that the caller can read.
-    pub(crate) child: Child<'c>,
 }
 
 /// Why a write is refused before it takes a connection.
@@ -123,16 +117,15 @@ pub fn plan_write<'c>(
         before.extend(writing.expectation(body.expect.as_ref()));
         before.extend(writing.version(&rows, address.if_match));
     }
-    let written: Vec<FieldId> = rows.iter().flat_map(RowChange::fields).collect();
-    let references = writing.references(&written);
+    let references = writing.references(&rows);
     let bounded: Vec<FieldId> = writing.bounded_increments(&rows);
     // A read of the answer finds the rows that are as they must be. Without one, a statement of its own does.
     let is_read = matches!(body.returning, Returning::Rows(_)) && access.viewer.can_read(resource);
-    let after = if is_read { None } else { writing.after(&written, &bounded) };
+    let after = if is_read { None } else { writing.after(&rows, &bounded) };
     let check = writing.after(&[], &[]);
     let ranges = bounded.iter().filter_map(|id| Some((*id, writing.range(*id)?))).collect();
     let lock = target.as_ref().filter(|target| target.is_chosen).and_then(|_| writing.lock(&body));
-    let answer = writing.answer(&body.returning, &written, &bounded);
+    let answer = writing.answer(&body.returning, &rows, &bounded);
     let Writing { faults, lacks_variable, .. } = writing;
     faults.finish()?;
     if lacks_variable {
@@ -203,7 +196,7 @@ impl<'c> Writing<'c, '_> {
                 }
             }
         }
-        let by_query = matches!(form, WriteForm::Update | WriteForm::Delete) && !has_list;
+        let by_query = matches!(form, WriteForm::Update | WriteForm::Delete) && !has_list && !body.faults.has_path("/payload");
         if !by_query {
             return;
         }
@@ -311,54 +304,22 @@ impl<'c> Writing<'c, '_> {
         child.map(|child| (Layer::Expect, child)).into_iter().collect()
     }
 
-    /// The references that are written to targets that the viewer may read. Otherwise the database alone decides.
-    fn references(&mut self, written: &[FieldId]) -> Vec<ReferencePlan<'c>> {
-        let mut plans = Vec::new();
-        for relation in self.written_relations(written) {
-            let child = self.part(&Statement::empty(Layer::Policy), |planner, _| {
-                let mut table = Table::reach(planner, relation.target, Rights::Viewer)?;
-                planner.settle(&mut table);
-                let scope = Scope {
-                    table,
-                    filters: Vec::new(),
-                    joins: Vec::new(),
-                    order: Vec::new(),
-                    bounds: Bounds { limit: None, offset: None },
-                };
-                Some(Child { relation, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } })
-            });
-            if let Some(Some(child)) = child {
-                plans.push(ReferencePlan { fields: relation.link.own_fields(), child });
-            }
-        }
-        plans
-    }
-
-    fn written_relations(&self, written: &[FieldId]) -> Vec<&'c Relation> {
-        let is_written = |relation: &&Relation| match &relation.link {
-            Link::Direct(pairs) => !relation.many && pairs.iter().any(|(own, _)| written.contains(own)),
-            Link::Through { .. } => false,
-        };
-        let can_read = |relation: &&Relation| self.viewer().can_read(self.access.catalog.resource(relation.target));
-        self.resource().relations.iter().filter(is_written).filter(can_read).collect()
-    }
-
     /// What rows must be after the change: in reach, as `check` says, with references that the viewer can read.
-    fn after(&mut self, written: &[FieldId], bounded: &[FieldId]) -> Option<Child<'c>> {
+    fn after(&mut self, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
         if self.form.operation() == WriteOperation::Delete {
             return None;
         }
         let itself = &self.access.rules.itself;
-        let requirements = self.requirements(written, bounded);
+        let requirements = self.requirements(rows, bounded);
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
-            let filters = requirements.filters(planner, &table);
+            let filters = requirements.filters(planner, &table, rows);
             Self::rows_by_key(planner, itself, table, filters)
         })
     }
 
-    fn requirements(&self, written: &[FieldId], bounded: &[FieldId]) -> Requirements<'c> {
+    fn requirements(&self, rows: &[RowChange], bounded: &[FieldId]) -> Requirements<'c> {
         let check = self.access.rules.check.as_ref().filter(|check| self.viewer().is_bound_by(check));
-        Requirements { check, bounded: bounded.to_vec(), relations: self.written_relations(written) }
+        Requirements { check, bounded: bounded.to_vec(), relations: self.written_relations(rows) }
     }
 
     /// The fields that the write adds to, and that have `min` or `max`.
@@ -381,7 +342,7 @@ impl<'c> Writing<'c, '_> {
         })
     }
 
-    fn answer(&mut self, returning: &Returning, written: &[FieldId], bounded: &[FieldId]) -> Option<Child<'c>> {
+    fn answer(&mut self, returning: &Returning, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
         let Returning::Rows(statement) = returning else { return None };
         let itself = &self.access.rules.itself;
         let can_read = self.viewer().can_read(self.resource());
@@ -391,11 +352,11 @@ impl<'c> Writing<'c, '_> {
             None => (**statement).clone(),
         };
         let is_delete = self.form.operation() == WriteOperation::Delete;
-        let requirements = (!is_delete).then(|| self.requirements(written, bounded));
+        let requirements = (!is_delete).then(|| self.requirements(rows, bounded));
         self.part(&statement, |planner, table| {
             let bounds = Bounds { limit: None, offset: None };
             let select = if can_read {
-                let filters = requirements.map_or_else(Vec::new, |requirements| requirements.filters(planner, &table));
+                let filters = requirements.map_or_else(Vec::new, |requirements| requirements.filters(planner, &table, rows));
                 let mut select = planner.rows(table, filters, bounds);
                 select.scope.order.clear();
                 select.scope.joins.clear();
@@ -435,14 +396,14 @@ struct Requirements<'c> {
 }
 
 impl<'c> Requirements<'c> {
-    fn filters(self, planner: &mut Planner<'c, '_>, table: &Table<'c>) -> Vec<(Layer, Predicate<'c>)> {
+    fn filters(self, planner: &mut Planner<'c, '_>, table: &Table<'c>, rows: &[RowChange]) -> Vec<(Layer, Predicate<'c>)> {
         let mut filters = Vec::new();
         if let Some(check) = self.check {
             filters.push((Layer::Check, planner.constraint(table.resource, table.alias, &check.statement)));
         }
         filters.extend(self.bounded.iter().map(|id| (Layer::Check, within_bounds(table, *id))));
         for relation in self.relations {
-            filters.extend(reference(planner, table, relation).map(|filter| (Layer::Check, filter)));
+            filters.extend(references::written(planner, table, relation, rows).map(|filter| (Layer::Check, filter)));
         }
         filters
     }
@@ -456,21 +417,4 @@ fn within_bounds<'c>(table: &Table<'c>, id: FieldId) -> Predicate<'c> {
     let min = rules.min.as_ref().map(|min| compare(Comparison::Gte, min));
     let max = rules.max.as_ref().map(|max| compare(Comparison::Lte, max));
     Predicate::any(vec![Predicate::IsNull(column), Predicate::all(min.into_iter().chain(max).collect())])
-}
-
-/// The own fields of the relation are empty, or lead to a row that the viewer can read.
-fn reference<'c>(planner: &mut Planner<'c, '_>, table: &Table<'c>, relation: &'c Relation) -> Option<Predicate<'c>> {
-    let mut target = Table::reach(planner, relation.target, Rights::Viewer)?;
-    let pivot = planner.alias();
-    planner.settle(&mut target);
-    let mut any: Vec<Predicate<'c>> = relation.link.own_fields().into_iter().map(|id| Predicate::IsNull(table.column(id))).collect();
-    any.push(Predicate::Exists(Box::new(Exists {
-        parent: table.alias,
-        parent_resource: table.resource,
-        relation,
-        pivot,
-        table: target,
-        filter: Predicate::Always,
-    })));
-    Some(Predicate::any(any))
 }

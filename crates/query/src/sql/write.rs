@@ -14,7 +14,7 @@ use crate::value::Value;
 use super::tree::{ColumnUse, Expression, SelectList, SqlSelect};
 use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, scope};
 
-pub use diagnosis::{Diagnosis, IncrementCheck, KeyedCheck, RowStatement, UniqueLookup, diagnosis};
+pub use diagnosis::{Diagnosis, IncrementCheck, KeyedCheck, PartialReference, RowStatement, UniqueLookup, diagnosis};
 
 /// A write ready to run.
 #[derive(Clone, Debug)]

@@ -291,7 +291,7 @@ impl WriteSession for PostgresSession<'_> {
     }
 
     /// An error names the constraint.
-    async fn broken_references(&mut self, _: &str, _: &[(String, Value)]) -> Result<Vec<Vec<String>>, SessionError> {
+    async fn broken_references(&mut self, _: &str, _: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, SessionError> {
         Ok(Vec::new())
     }
 

@@ -263,7 +263,7 @@ impl WriteSession for SqliteSession<'_> {
         key_bytes(value)
     }
 
-    async fn broken_references(&mut self, table: &str, values: &[(String, Value)]) -> Result<Vec<Vec<String>>, SessionError> {
+    async fn broken_references(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, SessionError> {
         broken_references(self.connection, table, values).map_err(session_error)
     }
 
@@ -275,15 +275,19 @@ impl WriteSession for SqliteSession<'_> {
 /// A foreign key: its table, and pairs of own and other columns.
 type ForeignKey = (String, Vec<(String, String)>);
 
-/// The own columns of foreign keys that these values break.
-fn broken_references(connection: &Connection, table: &str, values: &[(String, Value)]) -> rusqlite::Result<Vec<Vec<String>>> {
-    let mut broken = Vec::new();
+/// The own columns of foreign keys that these values break. If none is broken by its values alone, those that have a part of them.
+fn broken_references(connection: &Connection, table: &str, values: &[(String, Option<Value>)]) -> rusqlite::Result<Vec<Vec<String>>> {
+    let (mut broken, mut partial) = (Vec::new(), Vec::new());
     for (parent, pairs) in foreign_keys(connection, table)? {
-        let value = |column: &String| values.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, value)| value);
-        let Some(given) = pairs.iter().map(|(own, _)| value(own)).collect::<Option<Vec<&Value>>>() else { continue };
-        if given.iter().any(|value| **value == Value::Null) {
+        let written = |column: &String| values.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, value)| value);
+        if pairs.iter().any(|(own, _)| written(own) == Some(&Some(Value::Null))) {
             continue;
         }
+        let Some(given) = pairs.iter().map(|(own, _)| written(own)?.as_ref()).collect::<Option<Vec<&Value>>>() else {
+            let own: Vec<String> = pairs.into_iter().map(|(own, _)| own).filter(|own| written(own).is_some()).collect();
+            partial.extend(Some(own).filter(|own| !own.is_empty()));
+            continue;
+        };
         let equal: Vec<String> = pairs.iter().map(|(_, other)| format!("{} = ?", quoted(other))).collect();
         let text = format!("SELECT 1 FROM {} WHERE {}", quoted(&parent), equal.join(" AND "));
         let mut statement = connection.prepare(&text)?;
@@ -294,7 +298,7 @@ fn broken_references(connection: &Connection, table: &str, values: &[(String, Va
             broken.push(pairs.into_iter().map(|(own, _)| own).collect());
         }
     }
-    Ok(broken)
+    Ok(if broken.is_empty() { partial } else { broken })
 }
 
 fn foreign_keys(connection: &Connection, table: &str) -> rusqlite::Result<Vec<ForeignKey>> {

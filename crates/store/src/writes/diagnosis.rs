@@ -4,7 +4,7 @@
 
 use query::catalog::FieldId;
 use query::catalog::write_rules::{ConstraintKind, WriteOperation};
-use query::sql::write::{Diagnosis, KeyedCheck, UniqueLookup};
+use query::sql::write::{Diagnosis, KeyedCheck, PartialReference, UniqueLookup};
 use query::value::Value;
 
 use crate::assemble::Keys;
@@ -16,7 +16,7 @@ use super::{DatabaseRefusal, Savepoint, SessionError, TransactionError, WriteFau
 pub(crate) async fn diagnose<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, TransactionError> {
     let mut faults = Vec::new();
     for reference in &diagnosis.references {
-        faults.extend(missing(session, reference).await?);
+        faults.extend(missing(session, diagnosis, reference).await?);
     }
     for lookup in &diagnosis.unique_keys {
         faults.extend(existing(session, lookup).await?);
@@ -25,19 +25,57 @@ pub(crate) async fn diagnose<S: WriteSession>(session: &mut S, diagnosis: &Diagn
         Some(target) => find(session, &diagnosis.key_kinds, target).await?,
         None => Keys::new(diagnosis.key_kinds.len()),
     };
+    for reference in &diagnosis.partial_references {
+        if leads_nowhere(session, diagnosis, reference, &keys).await? {
+            let (item, fields) = (item_of(diagnosis, reference.item), reference.fields.clone());
+            faults.push(WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields });
+        }
+    }
     increments(session, diagnosis, &keys, &mut faults).await?;
     rows(session, diagnosis, keys, &mut faults).await?;
     faults.sort_by_key(|fault| (fault.item, fault.fields.first().copied()));
     Ok(faults)
 }
 
+/// The row of the payload; none if the write has one for all.
+fn item_of(diagnosis: &Diagnosis, item: usize) -> Option<usize> {
+    (diagnosis.is_list || diagnosis.operation == WriteOperation::Create).then_some(item)
+}
+
 /// References that lead to no row that the caller can read.
-async fn missing<S: WriteSession>(session: &mut S, check: &KeyedCheck) -> Result<Vec<WriteFault>, TransactionError> {
+async fn missing<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis, check: &KeyedCheck) -> Result<Vec<WriteFault>, TransactionError> {
     let keys = keys_of::<S>(&check.kinds, check.values.iter().map(Option::as_deref));
     let there = are_there(session, &check.level, &keys).await?;
     let is_missing = |item: &usize| keys.number(*item).is_some_and(|number| !there[number]);
-    let fault = |item| WriteFault { kind: WriteFaultKind::NoSuchRow, item: Some(item), fields: check.fields.clone() };
+    let fault = |item| WriteFault { kind: WriteFaultKind::NoSuchRow, item: item_of(diagnosis, item), fields: check.fields.clone() };
     Ok((0..check.values.len()).filter(is_missing).map(fault).collect())
+}
+
+/// Whether the reference of a stored row leads to no row that the caller can read, once a part of it is written.
+async fn leads_nowhere<S: WriteSession>(
+    session: &mut S,
+    diagnosis: &Diagnosis,
+    reference: &PartialReference,
+    found: &Keys,
+) -> Result<bool, TransactionError> {
+    let own = reference.key.as_deref().map(|key| keys_of::<S>(&diagnosis.key_kinds, std::iter::once(Some(key))));
+    let keys = own.as_ref().unwrap_or(found);
+    session.savepoint(Savepoint::Set).await?;
+    let outcome = match session.execute(Statement::of(&reference.sql, Some(keys))).await {
+        Ok(_) => session.settle_constraints().await,
+        Err(error) => Err(error),
+    };
+    let leads_nowhere = match outcome {
+        Ok(()) => !are_there(session, &reference.level, keys).await?.into_iter().all(|there| there),
+        Err(SessionError::Refused(DatabaseRefusal::SomeReference)) => true,
+        Err(SessionError::Refused(DatabaseRefusal::Constraint { kind, .. })) => {
+            matches!(kind, RefusalKind::InUse | RefusalKind::Reference)
+        }
+        Err(SessionError::Refused(_)) => false,
+        Err(error) => return Err(error.into()),
+    };
+    session.savepoint(Savepoint::Undo).await?;
+    Ok(leads_nowhere)
 }
 
 /// Unique keys that a row of the table or an earlier row of the payload has.
@@ -96,7 +134,6 @@ async fn rows<S: WriteSession>(
     let is_create = diagnosis.operation == WriteOperation::Create;
     let mut made = if is_create { Keys::new(diagnosis.key_kinds.len()) } else { keys };
     let mut items: Vec<usize> = Vec::new();
-    let alone = diagnosis.rows.len() == 1;
     for (item, row) in diagnosis.rows.iter().enumerate() {
         if faults.iter().any(|fault| fault.item.is_none_or(|other| other == item)) {
             continue;
@@ -129,7 +166,7 @@ async fn rows<S: WriteSession>(
             }
             Err(SessionError::Refused(refusal)) => {
                 session.savepoint(Savepoint::Undo).await?;
-                let item = (is_create || !alone).then_some(item);
+                let item = item_of(diagnosis, item);
                 faults.extend(explained(session, diagnosis, &refusal, item, &row.values).await?);
             }
             Err(error) => return Err(error.into()),
@@ -138,7 +175,7 @@ async fn rows<S: WriteSession>(
     let Some(level) = diagnosis.after.as_ref().filter(|_| made.len() > 0) else { return Ok(()) };
     let there = are_there(session, level, &made).await?;
     for row in 0..made.rows() {
-        let item = if is_create { items.get(row).copied() } else { (!alone).then_some(row) };
+        let item = if is_create { items.get(row).copied() } else { item_of(diagnosis, row) };
         let has_fault = faults.iter().any(|fault| fault.item.is_none() || fault.item == item);
         if !has_fault && made.number(row).is_some_and(|number| !there[number]) {
             faults.push(WriteFault { kind: WriteFaultKind::CheckFailed, item, fields: Vec::new() });
@@ -153,7 +190,7 @@ async fn explained<S: WriteSession>(
     diagnosis: &Diagnosis,
     refusal: &DatabaseRefusal,
     item: Option<usize>,
-    values: &[(FieldId, Value)],
+    values: &[(FieldId, Option<Value>)],
 ) -> Result<Vec<WriteFault>, TransactionError> {
     let fault = |kind, fields| WriteFault { kind, item, fields };
     let found = match refusal {
@@ -172,7 +209,8 @@ async fn explained<S: WriteSession>(
         }
         DatabaseRefusal::SomeReference if diagnosis.operation == WriteOperation::Delete => vec![fault(WriteFaultKind::InUse, Vec::new())],
         DatabaseRefusal::SomeReference => {
-            let values: Vec<(String, Value)> = values.iter().map(|(id, value)| (diagnosis.columns[*id].clone(), value.clone())).collect();
+            let values: Vec<(String, Option<Value>)> =
+                values.iter().map(|(id, value)| (diagnosis.columns[*id].clone(), value.clone())).collect();
             let broken = session.broken_references(&diagnosis.table, &values).await?;
             let faults: Vec<WriteFault> =
                 broken.iter().map(|columns| fault(WriteFaultKind::NoSuchRow, fields_of(diagnosis, columns))).collect();

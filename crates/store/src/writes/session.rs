@@ -26,9 +26,9 @@ pub(crate) trait WriteSession: RelatedRows {
     /// A value as the part of a key.
     fn key_part(kind: Kind, value: &Value) -> Vec<u8>;
 
-    /// The foreign keys of a table that values of its columns break, as lists of columns. Only for a database that does not name them in
-    /// its error.
-    async fn broken_references(&mut self, table: &str, values: &[(String, Value)]) -> Result<Vec<Vec<String>>, SessionError>;
+    /// The foreign keys of a table that values of its columns break, as lists of columns; none is the value of a column that is added to.
+    /// Only for a database that does not name them in its error.
+    async fn broken_references(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, SessionError>;
 
     /// How many bytes of rows the answer may have.
     fn memory(&self) -> usize;

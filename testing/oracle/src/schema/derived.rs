@@ -26,6 +26,10 @@ impl Derived {
         if let Some(unit) = text("bucket") {
             return Some(Self::Bucket { of: text("of").expect("a bucket names a field"), unit, zone: text("zone") });
         }
+        // Beside a type, `min` and `max` are bounds of what is written.
+        if declared.get("type").is_some() {
+            return None;
+        }
         let functions = ["count", "exists", "sum", "avg", "min", "max"];
         let (function, of) = functions.into_iter().find_map(|function| Some((function, text(function)?)))?;
         let (relation, measured) = match of.split_once('.') {

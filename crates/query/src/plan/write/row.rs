@@ -87,6 +87,7 @@ impl<'c> Writing<'c, '_> {
                 // It is no object.
                 continue;
             }
+            let known = self.faults.len();
             let mut change = match operation {
                 WriteOperation::Create | WriteOperation::Update => self.row(row, place, address, is_list),
                 WriteOperation::Delete | WriteOperation::Restore => RowChange::default(),
@@ -96,7 +97,8 @@ impl<'c> Writing<'c, '_> {
             }
             if operation == WriteOperation::Update {
                 self.increments(&body.increment, &mut change);
-                if change.changes.is_empty() && self.faults.is_empty() {
+                let is_given = body.payload.is_some() || !body.increment.is_empty();
+                if change.changes.is_empty() && is_given && self.faults.len() == known {
                     self.faults.add(
                         Code::WriteEmpty,
                         || place.path(),

@@ -125,9 +125,9 @@ pub(super) fn update_one(resource: &Resource, row: &RowChange, key: &[Value], di
     writer.finish()
 }
 
-/// An UPDATE of one column of the rows with given keys.
-pub(super) fn update_column(resource: &Resource, id: FieldId, change: &Change, dialect: Dialect) -> Sql {
-    let mut writer = begin_update(resource, std::iter::once((id, change)), dialect);
+/// An UPDATE of some columns of the rows with given keys.
+pub(super) fn update_columns<'r>(resource: &Resource, changes: impl IntoIterator<Item = &'r (FieldId, Change)>, dialect: Dialect) -> Sql {
+    let mut writer = begin_update(resource, changes.into_iter().map(|(id, change)| (*id, change)), dialect);
     writer.raw(" WHERE ");
     by_keys(&mut writer, resource);
     writer.finish()

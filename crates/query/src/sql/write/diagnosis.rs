@@ -7,7 +7,7 @@ use crate::plan::write::{Change, RowChange, WritePlan};
 use crate::sql::{ChildLevel, Dialect, Kind, Sql, Writer, dialect};
 use crate::value::Value;
 
-use super::change::{delete, insert, update_column, update_one};
+use super::change::{delete, insert, update_columns, update_one};
 use super::{Target, WriteQuery, keyed_level};
 
 /// What to ask the database about a refused write, in one transaction that is rolled back.
@@ -15,10 +15,14 @@ use super::{Target, WriteQuery, keyed_level};
 #[non_exhaustive]
 pub struct Diagnosis {
     pub operation: WriteOperation,
+    /// Whether the payload is a list.
+    pub is_list: bool,
     pub key_kinds: Vec<Kind>,
     pub target: Option<Target>,
     /// References that must lead to a row that the caller can read.
     pub references: Vec<KeyedCheck>,
+    /// References that the payload changes in part.
+    pub partial_references: Vec<PartialReference>,
     /// Unique keys of new rows.
     pub unique_keys: Vec<UniqueLookup>,
     pub increments: Vec<IncrementCheck>,
@@ -39,6 +43,19 @@ pub struct KeyedCheck {
     pub level: ChildLevel,
     /// For each row of the payload the values; none if it does not write all of them, or one is null.
     pub values: Vec<Option<Vec<Value>>>,
+}
+
+/// A reference of which an update writes a part. The stored row has the rest.
+#[derive(Clone, Debug)]
+pub struct PartialReference {
+    pub fields: Vec<FieldId>,
+    pub item: usize,
+    /// The key of the row, if a list names it.
+    pub key: Option<Vec<Value>>,
+    /// Writes the fields of the reference alone.
+    pub sql: Sql,
+    /// The rows that lead to a row that the caller can read, or nowhere.
+    pub level: ChildLevel,
 }
 
 /// Rows that must not exist for values of the payload.
@@ -67,8 +84,8 @@ pub struct RowStatement {
     pub sql: Sql,
     /// Whether it takes given keys.
     pub by_keys: bool,
-    /// The values that it sets.
-    pub values: Vec<(FieldId, Value)>,
+    /// The values that it sets; none where it adds to what is there.
+    pub values: Vec<(FieldId, Option<Value>)>,
 }
 
 /// What to ask about a refused write.
@@ -92,12 +109,14 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> 
     let added = first.into_iter().flat_map(|row| &row.changes).filter(|(id, change)| is_increment(plan, *id, change));
     let range = |id: FieldId| plan.ranges.iter().find(|(field, _)| *field == id).map(|(_, child)| keyed_level(resource, child, dialect));
     let increments =
-        added.map(|(id, change)| IncrementCheck { field: *id, sql: update_column(resource, *id, change, dialect), range: range(*id) });
+        added.map(|change| IncrementCheck { field: change.0, sql: update_columns(resource, [change], dialect), range: range(change.0) });
     Diagnosis {
         operation,
+        is_list: plan.is_list,
         key_kinds: query.key_kinds.clone(),
         target: query.target.clone(),
         references: references.collect(),
+        partial_references: partial_references(plan, dialect),
         unique_keys: unique_keys.filter(|lookup| lookup.values.iter().any(Option::is_some)).collect(),
         increments: increments.collect(),
         rows: rows(plan, query, dialect),
@@ -106,6 +125,28 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> 
         columns: resource.fields.iter().map(column_name).collect(),
         table: resource.table.name.plain().to_owned(),
     }
+}
+
+fn partial_references(plan: &WritePlan<'_>, dialect: Dialect) -> Vec<PartialReference> {
+    let mut found = Vec::new();
+    for reference in &plan.references {
+        let Some(holders) = &reference.holders else { continue };
+        for (item, row) in plan.rows.iter().enumerate() {
+            let changes = || row.changes.iter().filter(|(id, _)| reference.fields.contains(id));
+            let is_empty = changes().any(|(_, change)| *change == Change::Set(Value::Null));
+            if changes().next().is_none() || is_empty || values_of(row, &reference.fields).is_some() {
+                continue;
+            }
+            found.push(PartialReference {
+                fields: reference.fields.clone(),
+                item,
+                key: plan.is_list.then(|| row.key.clone()),
+                sql: update_columns(plan.resource, changes(), dialect),
+                level: keyed_level(plan.resource, holders, dialect),
+            });
+        }
+    }
+    found
 }
 
 fn column_name(field: &Field) -> String {
@@ -145,12 +186,12 @@ fn rows(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Vec<RowSt
     }
 }
 
-fn set_values(row: &RowChange) -> Vec<(FieldId, Value)> {
+fn set_values(row: &RowChange) -> Vec<(FieldId, Option<Value>)> {
     let set = |(id, change): &(FieldId, Change)| match change {
-        Change::Set(value) => Some((*id, value.clone())),
-        Change::Add(_) => None,
+        Change::Set(value) => (*id, Some(value.clone())),
+        Change::Add(_) => (*id, None),
     };
-    row.changes.iter().filter_map(set).collect()
+    row.changes.iter().map(set).collect()
 }
 
 /// The values of these fields, if the row sets all of them and none is null.
