@@ -59,9 +59,14 @@ const ACCOUNTS: [AccountTemplate; 3] = [
         username: "ana",
         role: "shop manager",
         tenants: &["nordic", "alpine"],
-        sees: "two tenants, with e-mail addresses, labels and costs",
+        sees: "two tenants, with e-mail addresses, labels and costs, and may change all their orders",
     },
-    AccountTemplate { username: "ben", role: "shop clerk", tenants: &["iberia"], sees: "another tenant, with e-mail addresses masked" },
+    AccountTemplate {
+        username: "ben",
+        role: "shop clerk",
+        tenants: &["iberia"],
+        sees: "another tenant, with e-mail addresses masked, and may change its open orders",
+    },
     AccountTemplate {
         username: "admin",
         role: "administrator",
