@@ -1,6 +1,7 @@
 //! The operations of the declared resources in the document.
 
 use identity::strategy::Strategy;
+use query::catalog::write_rules::{WriteOperation, WriteRules};
 use query::catalog::{Catalog, Resource};
 use query::describe::json_schema::Defined;
 use query::describe::{UniqueNames, is_findable, shown_version, upper_first};
@@ -75,8 +76,14 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
         entries.push(member("security", if permissions.is_empty() { token_optional() } else { token_required() }));
     }
     entries.push(member("parameters", Json::Array(parameters(operation, resource))));
-    let body = object! { "application/json" => object! { "schema" => reference(&defined.request) } };
-    entries.push(member("requestBody", object! { "required" => false, "content" => body }));
+    let body = match &defined.writes {
+        Some(writes) if operation == ReadOperation::Explain => {
+            let writes = writes.requests.iter().map(|(_, request)| reference(request));
+            object! { "anyOf" => std::iter::once(reference(&defined.request)).chain(writes).collect::<Vec<Json>>() }
+        }
+        _ => reference(&defined.request),
+    };
+    entries.push(member("requestBody", object! { "required" => false, "content" => json(body) }));
     let mut answer = answer(operation, defined);
     if operation == ReadOperation::FindById && shown_version(resource).is_some() {
         answer = writes::with_headers(answer, &[writes::ETAG]);
@@ -100,20 +107,7 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
 
 fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
     if operation == ReadOperation::Explain {
-        return vec![
-            object! {
-                "name" => "analyze",
-                "in" => "query",
-                "description" => "Run the statement and add the database's own plan",
-                "schema" => object! { "type" => "boolean" },
-            },
-            object! {
-                "name" => "operation",
-                "in" => "query",
-                "description" => "The operation to explain; `paginate` if it is left out",
-                "schema" => object! { "type" => "string", "enum" => texts(explain::OPERATIONS.map(|(name, _)| name)) },
-            },
-        ];
+        return explain_parameters(resource);
     }
     let fields = object! {
         "name" => "fields",
@@ -122,6 +116,34 @@ fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
         "schema" => object! { "type" => "string" },
     };
     if operation == ReadOperation::FindById { vec![id_parameter(resource), fields] } else { vec![fields] }
+}
+
+fn explain_parameters(resource: &Resource) -> Vec<Json> {
+    let writes: Vec<&str> = resource.write_rules().into_iter().flat_map(WriteRules::operations).map(WriteOperation::as_str).collect();
+    let operations = explain::OPERATIONS.iter().map(|(name, _)| *name).chain(writes.iter().copied());
+    let mut parameters = vec![
+        object! {
+            "name" => "analyze",
+            "in" => "query",
+            "description" => "Run the statement and add the database's own plan",
+            "schema" => object! { "type" => "boolean" },
+        },
+        object! {
+            "name" => "operation",
+            "in" => "query",
+            "description" => "The operation to explain; `paginate` if it is left out",
+            "schema" => object! { "type" => "string", "enum" => texts(operations) },
+        },
+    ];
+    if !writes.is_empty() {
+        parameters.push(object! {
+            "name" => "id",
+            "in" => "query",
+            "description" => "The key of the row, for a write of one row",
+            "schema" => object! { "type" => "string" },
+        });
+    }
+    parameters
 }
 
 fn answer(operation: ReadOperation, defined: &Defined) -> Json {

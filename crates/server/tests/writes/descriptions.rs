@@ -11,8 +11,8 @@ fn operation<'d>(document: &'d Value, path: &str) -> &'d Value {
 
 /// A validator of a schema at a place of the document.
 fn validator(document: &Value, place: &str) -> jsonschema::Validator {
-    let mut schema = document.clone();
-    schema["$ref"] = json!(format!("#{place}"));
+    let mut schema = document.pointer(place).unwrap_or_else(|| panic!("{place}")).clone();
+    schema["components"] = document["components"].clone();
     jsonschema::draft202012::new(&schema).unwrap_or_else(|error| panic!("{place}: {error}"))
 }
 
@@ -50,6 +50,12 @@ async fn the_document_has_every_write_of_every_resource() {
     };
     assert_eq!(names("orders/update/{id}"), ["id", "If-Match"]);
     assert_eq!(names("items/update/{id}"), ["id"], "a resource without a version");
+    let explained = &operation(&document, "orders/explain");
+    assert_eq!(
+        explained["parameters"][1]["schema"]["enum"],
+        json!(["paginate", "keyset-paginate", "create", "update", "delete", "restore"])
+    );
+    assert!(explained["requestBody"]["content"]["application/json"]["schema"]["anyOf"].as_array().is_some_and(|bodies| bodies.len() == 7));
     assert!(operation(&document, "orders/find/{id}")["responses"]["200"]["headers"]["ETag"].is_object());
     // The database has a default for `status`, and none for `total`.
     let required = document["components"]["schemas"]["ShopOrderCreateInput"]["required"].as_array().expect("required fields");
@@ -104,7 +110,9 @@ async fn requests_answers_and_problems_are_as_described() {
         ("orders/delete", "orders/delete", json!({ "query": { "where": { "id": { "gt": 0 } } } }), 409),
     ];
     for (described, path, body, status) in refused {
-        let found = shop.server.send(&request(path, &body)).await.problem(status);
+        let answer = shop.server.send(&request(path, &body)).await;
+        let found = answer.json();
+        assert_eq!(answer.status(), status, "{path} {body}: {found}");
         assert!(problem.is_valid(&found), "{path} {body}: {found}");
         assert!(operation(&document, described)["responses"].get(status.to_string()).is_some(), "{path} {status}");
     }
