@@ -23,10 +23,10 @@ pub struct Place {
 }
 
 impl Place {
-    pub async fn open(url: &str, manifest: &str) -> Self {
+    pub async fn open(url: &str, manifest: &str, write_pool: usize) -> Self {
         let database = super::open(url);
         let catalog = super::catalog(manifest, &database).await;
-        let settings = DatabaseSettings { write_pool: 16, ..DatabaseSettings::default() };
+        let settings = DatabaseSettings { write_pool, ..DatabaseSettings::default() };
         let writers = Writers::open(&database, None, &settings).expect("writers");
         Place { database, catalog, writers }
     }

@@ -12,8 +12,8 @@ use crate::world::World;
 use serde_json::{Value, json};
 
 /// The writable resources, the more interesting ones more often.
-const RESOURCES: [&str; 7] =
-    ["crm.customer", "crm.customer", "crm.customer", "crm.order", "crm.order", "crm.payment", "crm.sample"];
+const RESOURCES: [&str; 8] =
+    ["crm.customer", "crm.customer", "crm.customer", "crm.order", "crm.order", "crm.payment", "crm.sample", "crm.category"];
 const FORMS: [Form; 10] = [
     Form::Create,
     Form::Create,
@@ -110,7 +110,8 @@ impl Maker<'_> {
         let mut parts: Vec<String> = keys.iter().map(part).collect();
         if self.random.one_in(15) {
             let last = parts.last_mut().expect("a key");
-            *last = if last.len() == 36 { "00000000-0000-4000-8000-0000000000ff".to_owned() } else { "77".to_owned() };
+            let is_uuid = last.len() == 36 && !self.random.one_in(4);
+            *last = if is_uuid { "00000000-0000-4000-8000-0000000000ff" } else { *self.random.pick(&["77", "77", "x"]) }.to_owned();
         }
         parts
     }

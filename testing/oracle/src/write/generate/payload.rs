@@ -12,7 +12,11 @@ impl Maker<'_> {
         let has_list = self.random.one_in(3) && self.form != Form::UpdateById;
         if has_list {
             let count = self.random.below(4) + usize::from(!self.random.one_in(20));
-            body["payload"] = (0..count).map(|_| self.listed_row()).collect();
+            let mut rows: Vec<Value> = (0..count).map(|_| self.listed_row()).collect();
+            if self.form == Form::Create && self.resource.name == "crm.category" {
+                self.refer_to_earlier(&mut rows);
+            }
+            body["payload"] = Value::Array(rows);
             return;
         }
         let can_add = self.form.operation() == "update";
@@ -26,6 +30,18 @@ impl Maker<'_> {
         }
         if adds {
             body["increment"] = self.increment();
+        }
+    }
+
+    /// Lets new categories refer to earlier ones of the same list.
+    fn refer_to_earlier(&mut self, rows: &mut [Value]) {
+        for index in 0..rows.len() {
+            if self.random.one_in(2) {
+                let parent = rows[self.random.below(index + 1)]["code"].clone();
+                if parent.is_string() {
+                    rows[index]["parentCode"] = parent;
+                }
+            }
         }
     }
 
@@ -146,6 +162,9 @@ fn plausible(field: &Field) -> Vec<Value> {
     match field.name.as_str() {
         "number" => return ["a", "b", "c", "d", "e", "zz", "A1", "a\n", "", "abcde"].iter().map(|text| json!(text)).collect(),
         "state" => return ["draft", "paid", "final", "bad", "😀😀😀😀😀😀", "toolong"].iter().map(|text| json!(text)).collect(),
+        "code" if field.writes.bound("max-length") == Some(3) => {
+            return ["k1", "k5", "k6", "k7", "k8", "k9", "long"].iter().map(|text| json!(text)).collect();
+        }
         "reference" | "code" if field.kind == Kind::Text => return ["r1", "r2", "r3", "r4", "r5", "ü'", ""].iter().map(|text| json!(text)).collect(),
         "email" => return ["ana@example.org", "new@example.org", "x@y", "é@z"].iter().map(|text| json!(text)).collect(),
         "no" | "orderNo" => return [1, 2, 3, 4, 0].iter().map(|number| json!(number)).collect(),
