@@ -236,7 +236,7 @@ impl<'a> Writing<'a> {
         let mut next = attempt.world.clone();
         next.rows_mut(&self.resource.name).push(row.clone());
         // A row that refers to a refused row of the same payload may be right.
-        let mut faults = if self.refers_to(earlier, &row) { Vec::new() } else { self.references(&next, item, &row, &place) };
+        let mut faults = if self.refers_to(earlier, &row) { Vec::new() } else { self.references(&next, item, &row, &place, &[]) };
         for key in &self.world.table(&self.resource.name).unique {
             let values = |item: &Item| -> Option<Key> {
                 let value = |name: &&str| item.set.iter().find(|(field, _)| *field == self.resource.index(name)).map(|(_, cell)| cell.clone());
@@ -290,9 +290,7 @@ impl<'a> Writing<'a> {
                     }
                 }
             }
-            // A number that leaves its range leads nowhere.
-            let missing = self.references(&self.with_row(&next, index, &row), item, &row, &place);
-            faults.extend(missing.into_iter().filter(|fault| !stuck.iter().any(|name| fault.path.ends_with(&format!("/{name}")))));
+            faults.extend(self.references(&self.with_row(&next, index, &row), item, &row, &place, &stuck));
             next.rows_mut(&self.resource.name)[index] = row;
             changed.push(index);
         }
@@ -338,8 +336,9 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// The references that the item writes and that lead to no row that the viewer can read.
-    fn references(&self, world: &World, item: &Item, row: &Row, place: &str) -> Vec<WriteFault> {
+    /// The references that the item writes and that lead to no row that the viewer can read. A number that is stuck in its range leads
+    /// nowhere.
+    fn references(&self, world: &World, item: &Item, row: &Row, place: &str, stuck: &[&str]) -> Vec<WriteFault> {
         let session = Session::new(world, self.viewer);
         let resource = session.resource(&self.resource.name);
         let mut faults = Vec::new();
@@ -348,7 +347,8 @@ impl<'a> Writing<'a> {
             let is_written = own.iter().any(|name| item.writes(resource.index(name)));
             let is_null = own.iter().any(|name| row[resource.index(name)].is_null());
             let can_read = self.viewer.can_read(session.resource(&relation.target));
-            if is_written && !is_null && can_read && session.related(resource, row, relation).is_empty() {
+            let is_stuck = own.iter().any(|name| stuck.contains(name));
+            if is_written && !is_null && !is_stuck && can_read && session.related(resource, row, relation).is_empty() {
                 faults.extend(self.faults_at("NO_SUCH_ROW", &own, item, place));
             }
         }
