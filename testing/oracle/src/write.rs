@@ -10,6 +10,7 @@ mod generate;
 mod outcome;
 mod reach;
 mod transition;
+mod twist;
 mod value;
 
 pub use database::Table;
@@ -22,6 +23,7 @@ pub use generate::WriteGenerator;
 pub use outcome::{WriteFault, WriteOutcome};
 pub use reach::check_reach;
 pub use transition::write;
+pub use twist::twisted;
 
 use serde_json::Value;
 

@@ -214,6 +214,12 @@ impl Resource {
         self.write.as_ref()
     }
 
+    /// Whether a row can refer to another row of the resource.
+    pub(crate) fn refers_to_itself(&self) -> bool {
+        let own = self.write.as_ref().map(|write| write.itself.target);
+        self.relations.iter().any(|relation| !relation.many && Some(relation.target) == own)
+    }
+
     /// Whether the operation exists.
     pub fn has_write(&self, operation: WriteOperation) -> bool {
         self.write.as_ref().is_some_and(|write| write.right(operation).is_some())

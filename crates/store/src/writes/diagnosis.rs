@@ -46,7 +46,8 @@ fn item_of(diagnosis: &Diagnosis, item: usize) -> Option<usize> {
 async fn missing<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis, check: &KeyedCheck) -> Result<Vec<WriteFault>, TransactionError> {
     let keys = keys_of::<S>(&check.kinds, check.values.iter().map(Option::as_deref));
     let there = are_there(session, &check.level, &keys).await?;
-    let is_missing = |item: &usize| keys.number(*item).is_some_and(|number| !there[number]);
+    let is_made = |item: usize| check.made[..=item].contains(&check.values[item]);
+    let is_missing = |item: &usize| keys.number(*item).is_some_and(|number| !there[number]) && !is_made(*item);
     let fault = |item| WriteFault { kind: WriteFaultKind::NoSuchRow, item: item_of(diagnosis, item), fields: check.fields.clone() };
     Ok((0..check.values.len()).filter(is_missing).map(fault).collect())
 }

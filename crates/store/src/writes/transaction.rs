@@ -11,7 +11,10 @@ use crate::assemble::{Batch, Gathered, Keys};
 use crate::run::load;
 
 use super::session::Statement;
-use super::{SessionError, WriteRefusal, WriteSession, Written};
+use super::{Savepoint, SessionError, WriteRefusal, WriteSession, Written};
+
+/// How often a transaction chooses its rows anew, because other writes changed them meanwhile.
+const MAX_CHOICES: usize = 16;
 
 #[derive(Debug)]
 pub(crate) enum TransactionError {
@@ -73,20 +76,41 @@ pub(crate) async fn find<S: WriteSession>(session: &mut S, kinds: &[Kind], targe
         }
         return Ok(keys_of::<S>(kinds, named.iter().map(|values| Some(values.as_slice()))));
     }
-    if found.len() as u64 > target.max_rows {
-        return Err(TransactionError::Refused(WriteRefusal::TooManyRows { max: target.max_rows }));
+    match &target.lock {
+        Some(lock) => chosen(session, target, lock, found).await,
+        None => counted(target, found),
     }
-    if let Some(lock) = &target.lock
-        && found.len() > 0
-    {
-        // While this waited for locks, other rows may have come first.
-        let is_locked = are_all_there(session, lock, &found).await?;
-        let again = session.keys(Statement::of(&target.level.sql, None), width).await?;
-        if !is_locked || !again.is_same(&found) {
-            return Err(TransactionError::Again);
+}
+
+/// Locks the rows that `order` or `limit` chose.
+async fn chosen<S: WriteSession>(
+    session: &mut S,
+    target: &Target,
+    lock: &ChildLevel,
+    mut found: Keys,
+) -> Result<Keys, TransactionError> {
+    for _ in 0..MAX_CHOICES {
+        found = counted(target, found)?;
+        if found.len() == 0 {
+            return Ok(found);
         }
+        session.savepoint(Savepoint::Set).await?;
+        let is_locked = are_all_there(session, lock, &found).await?;
+        let again = session.keys(Statement::of(&target.level.sql, None), found.width()).await?;
+        if is_locked && again.is_same(&found) {
+            session.savepoint(Savepoint::Release).await?;
+            return Ok(found);
+        }
+        // While this waited for locks, other rows came first. Locks are taken in the order of keys, so these are given back.
+        session.savepoint(Savepoint::Undo).await?;
+        found = again;
     }
-    Ok(found)
+    Err(TransactionError::Again)
+}
+
+fn counted(target: &Target, found: Keys) -> Result<Keys, TransactionError> {
+    let max = target.max_rows;
+    if found.len() as u64 > max { Err(TransactionError::Refused(WriteRefusal::TooManyRows { max })) } else { Ok(found) }
 }
 
 /// Keys from values; a row without them has none.

@@ -1,7 +1,7 @@
 //! Runs writes as the server does, on either database, and reads the whole state of all tables.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use oracle::{Form, Moment, State, World, WriteFault, WriteOutcome, WriteRequest};
+use oracle::{Form, Moment, State, WriteFault, WriteOutcome, WriteRequest, World};
 use query::catalog::Catalog;
 use query::catalog::write_rules::WriteOperation;
 use query::payload::{self, WriteForm};
@@ -23,22 +23,27 @@ pub struct Place {
 }
 
 impl Place {
-    pub async fn open(url: &str, manifest: &str) -> Self {
+    pub async fn open(url: &str, manifest: &str, write_pool: usize) -> Self {
         let database = super::open(url);
         let catalog = super::catalog(manifest, &database).await;
-        let settings = DatabaseSettings { write_pool: 16, ..DatabaseSettings::default() };
+        let settings = DatabaseSettings { write_pool, ..DatabaseSettings::default() };
         let writers = Writers::open(&database, None, &settings).expect("writers");
         Place { database, catalog, writers }
     }
 
     /// Runs a write of a viewer as a request would.
     pub async fn write(&self, viewer: &Viewer, request: &WriteRequest, moment: &Moment) -> WriteOutcome {
+        self.attempt(viewer, request, moment).await.unwrap_or_else(|error| panic!("{error}\n{request}"))
+    }
+
+    /// The same for a write that the database may be too busy for.
+    pub async fn attempt(&self, viewer: &Viewer, request: &WriteRequest, moment: &Moment) -> Result<WriteOutcome, store::Error> {
         let resource = self.catalog.by_name(&request.resource).expect("a resource");
         let form = form(request.form);
         let access = match authorize_write(&self.catalog, resource, form.operation(), viewer) {
             Ok(access) => access,
-            Err(WriteDenied::NoOperation) => return WriteOutcome::NoOperation,
-            Err(WriteDenied::Permission(_)) => return WriteOutcome::Forbidden,
+            Err(WriteDenied::NoOperation) => return Ok(WriteOutcome::NoOperation),
+            Err(WriteDenied::Permission(_)) => return Ok(WriteOutcome::Forbidden),
         };
         let body = payload::body(form, request.body.to_string().as_bytes()).expect("a body");
         let parts: Vec<&str> = request.id.iter().map(String::as_str).collect();
@@ -48,39 +53,78 @@ impl Place {
         let now = microseconds(&moment.now);
         let plan = match plan_write(access, form, body, address, WriteMoment { now, random: &mut random }) {
             Ok(plan) => plan,
-            Err(WriteError::NoVariable | WriteError::NeedsRead(_)) => return WriteOutcome::Forbidden,
+            Err(WriteError::NoVariable | WriteError::NeedsRead(_)) => return Ok(WriteOutcome::Forbidden),
             Err(WriteError::Faults(error)) => {
-                return WriteOutcome::Invalid(
-                    error.faults.iter().map(|fault| WriteFault::new(fault.code.as_str(), fault.path.clone())).collect(),
-                );
+                let faults = error.faults.iter().map(|fault| WriteFault::new(fault.code.as_str(), fault.path.clone()));
+                return Ok(WriteOutcome::Invalid(faults.collect()));
             }
         };
         self.run(&plan).await
     }
 
-    async fn run(&self, plan: &WritePlan<'_>) -> WriteOutcome {
+    async fn run(&self, plan: &WritePlan<'_>) -> Result<WriteOutcome, store::Error> {
         let dialect = self.database.dialect();
         let query = render(plan, dialect);
         for _ in 0..MAX_UNEXPLAINED {
             match self.writers.write(query.clone()).await {
                 Ok(written) => {
                     let rows = written.rows.map(|bytes| serde_json::from_slice(&bytes).expect("rows as JSON"));
-                    return WriteOutcome::Done { count: written.count, rows };
+                    return Ok(WriteOutcome::Done { count: written.count, rows });
                 }
                 Err(WriteFailure::Unexplained) => {}
-                Err(WriteFailure::Refused(refusal)) => return refused(refusal),
-                Err(WriteFailure::Store(error)) => panic!("{error}\n{query:#?}"),
+                Err(WriteFailure::Refused(refusal)) => return Ok(refused(refusal)),
+                Err(WriteFailure::Store(error)) => return Err(error),
             }
             match self.writers.diagnose(diagnosis(plan, &query, dialect)).await {
                 Ok(faults) if faults.is_empty() => {}
-                Ok(faults) => return WriteOutcome::Refused { faults: described(plan, &faults), broken: Vec::new() },
+                Ok(faults) => return Ok(WriteOutcome::Refused { faults: described(plan, &faults), broken: Vec::new() }),
                 Err(WriteFailure::Unexplained) => {}
-                Err(WriteFailure::Refused(refusal)) => return refused(refusal),
-                Err(WriteFailure::Store(error)) => panic!("{error}\n{query:#?}"),
+                Err(WriteFailure::Refused(refusal)) => return Ok(refused(refusal)),
+                Err(WriteFailure::Store(error)) => return Err(error),
             }
         }
         let fault = WriteFault::new("UNEXPLAINED", String::new());
-        WriteOutcome::Refused { faults: vec![fault], broken: Vec::new() }
+        Ok(WriteOutcome::Refused { faults: vec![fault], broken: Vec::new() })
+    }
+}
+
+/// A database of the product, and a connection past the product.
+pub struct Side {
+    pub name: &'static str,
+    pub place: Place,
+    pub raw: Raw,
+    owner: Owner,
+}
+
+enum Owner {
+    Server(super::Postgres),
+    File(super::Sqlite),
+}
+
+impl Side {
+    pub async fn postgres(write_pool: usize) -> Self {
+        let server = super::Postgres::with(oracle::write_postgres_script()).await;
+        let client = super::connect(&server.url).await;
+        client.batch_execute("SET timezone = 'UTC'").await.expect("a setting");
+        let place = Place::open(&server.url, oracle::WRITE_MANIFEST, write_pool).await;
+        Side { name: "PostgreSQL", place, raw: Raw::Postgres(client), owner: Owner::Server(server) }
+    }
+
+    pub async fn sqlite() -> Self {
+        let file = super::Sqlite::with(oracle::write_sqlite_script());
+        let connection = rusqlite::Connection::open(file.url.strip_prefix("sqlite://").expect("a file")).expect("a file");
+        connection.busy_timeout(std::time::Duration::from_secs(5)).expect("a setting");
+        let place = Place::open(&file.url, oracle::WRITE_MANIFEST, 1).await;
+        Side { name: "SQLite", place, raw: Raw::Sqlite(connection), owner: Owner::File(file) }
+    }
+
+    pub async fn drop(self) {
+        let Side { place, raw, owner, .. } = self;
+        drop((place, raw));
+        match owner {
+            Owner::Server(server) => server.drop().await,
+            Owner::File(file) => drop(file),
+        }
     }
 }
 
@@ -231,6 +275,12 @@ fn select(resource: &oracle::Resource, is_postgres: bool) -> String {
     };
     let columns: Vec<String> = resource.fields.iter().map(column).collect();
     format!("SELECT {} FROM {};", columns.join(", "), resource.table)
+}
+
+/// The clock and the random numbers of one write of a sequence.
+pub fn moment(step: usize) -> Moment {
+    let uuids = (0..10).map(|row| format!("11111111-{step:04}-4000-8000-{row:012}")).collect();
+    Moment { now: format!("2025-01-02T03:{:02}:{:02}.500000Z", step / 60, step % 60), uuids, keys: Vec::new() }
 }
 
 pub fn viewer(name: &str) -> Viewer {

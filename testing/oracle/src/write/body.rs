@@ -63,6 +63,10 @@ impl<'a> Reader<'a> {
                 self.fault(if is_known { "WR102" } else { "WR101" }, format!("/{key}"));
             }
         }
+        let keys = self.resource.keys();
+        if form.takes_id() && !keys.iter().zip(&self.request.id).all(|(field, text)| key_part(field, text).is_some()) {
+            self.fault("QS313", "/id");
+        }
         let payload = member(self.request, "payload");
         if form == Form::UpdateById && is_list(self.request) {
             self.fault("WR100", "/payload");
@@ -206,7 +210,7 @@ impl<'a> Reader<'a> {
                 (None, Form::Update) if has_list && !row.contains_key(&field.name) => self.fault("WR119", path),
                 (Some(cell), Form::Update) if has_list => item.key.push(cell.clone()),
                 (Some(_), Form::Update) => self.fault("WR119", path),
-                (Some(cell), Form::UpdateById) if cell.equals(&key_part(field, &self.request.id[number])) != Some(true) => {
+                (Some(cell), Form::UpdateById) if key_part(field, &self.request.id[number]).is_some_and(|part| cell.equals(&part) != Some(true)) => {
                     self.fault("WR119", path);
                 }
                 _ => {}
@@ -251,8 +255,8 @@ pub(super) fn same_key(left: &[Cell], right: &[Cell]) -> bool {
     left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left.equals(right) == Some(true))
 }
 
-/// A part of a key in a path.
-pub(super) fn key_part(field: &Field, text: &str) -> Cell {
+/// A part of a key in a path; `None` if it does not fit.
+pub(super) fn key_part(field: &Field, text: &str) -> Option<Cell> {
     let number = text.parse::<i64>().ok().map(Value::from).filter(|_| !matches!(field.kind, crate::schema::Kind::Text));
-    Cell::scalar(field, &number.unwrap_or_else(|| Value::from(text))).expect("the id fits the key")
+    Cell::scalar(field, &number.unwrap_or_else(|| Value::from(text)))
 }

@@ -23,7 +23,7 @@ pub fn write_sqlite_script() -> &'static str {
 }
 
 /// The tables in an order that foreign keys allow.
-const ORDER: [&str; 6] = ["crm.region", "crm.country", "crm.customer", "crm.order", "crm.payment", "crm.sample"];
+const ORDER: [&str; 7] = ["crm.region", "crm.country", "crm.customer", "crm.order", "crm.payment", "crm.sample", "crm.category"];
 
 /// Brings the tables on PostgreSQL to these rows.
 pub fn write_postgres_reset(world: &World) -> String {
@@ -111,6 +111,15 @@ fn rows() -> BTreeMap<String, Vec<Value>> {
             json!({ "code": "s3", "owner": BOB, "words": [""], "big": i64::MIN, "flag": true }),
         ],
     );
+    rows.insert(
+        "crm.category".to_owned(),
+        vec![
+            json!({ "code": "k1", "tenant": "a", "position": 1 }),
+            json!({ "code": "k2", "tenant": "a", "parentCode": "k1" }),
+            json!({ "code": "k3", "tenant": "b" }),
+            json!({ "code": "k4", "tenant": "a", "parentCode": "k3", "position": 0 }),
+        ],
+    );
     rows
 }
 
@@ -136,7 +145,12 @@ fn tables() -> BTreeMap<String, Table> {
         ..Table::default()
     };
     let sample = Table { unique: vec![&["code"]], ..Table::default() };
-    let named = [("crm.customer", customer), ("crm.order", order), ("crm.payment", payment), ("crm.sample", sample)];
+    let category = Table {
+        unique: vec![&["code"]],
+        foreign_keys: vec![ForeignKey { fields: &["parentCode"], target: "crm.category", target_fields: &["code"] }],
+        ..Table::default()
+    };
+    let named = [("crm.category", category), ("crm.customer", customer), ("crm.order", order), ("crm.payment", payment), ("crm.sample", sample)];
     named.into_iter().map(|(name, table)| (name.to_owned(), table)).collect()
 }
 

@@ -12,7 +12,8 @@ use crate::world::World;
 use serde_json::{Value, json};
 
 /// The writable resources, the more interesting ones more often.
-const RESOURCES: [&str; 7] = ["crm.customer", "crm.customer", "crm.customer", "crm.order", "crm.order", "crm.payment", "crm.sample"];
+const RESOURCES: [&str; 8] =
+    ["crm.customer", "crm.customer", "crm.customer", "crm.order", "crm.order", "crm.payment", "crm.sample", "crm.category"];
 const FORMS: [Form; 10] = [
     Form::Create,
     Form::Create,
@@ -109,7 +110,8 @@ impl Maker<'_> {
         let mut parts: Vec<String> = keys.iter().map(part).collect();
         if self.random.one_in(15) {
             let last = parts.last_mut().expect("a key");
-            *last = if last.len() == 36 { "00000000-0000-4000-8000-0000000000ff".to_owned() } else { "77".to_owned() };
+            let is_uuid = last.len() == 36 && !self.random.one_in(4);
+            *last = if is_uuid { "00000000-0000-4000-8000-0000000000ff" } else { *self.random.pick(&["77", "77", "x"]) }.to_owned();
         }
         parts
     }
@@ -123,13 +125,8 @@ impl Maker<'_> {
             1 => body["returning"] = json!(true),
             2 | 3 if self.viewer.can_read(self.resource) => {
                 let can_read = |target: &str| self.viewer.can_read(self.world.schema.resource(target));
-                let names: Vec<&str> = self
-                    .resource
-                    .relations
-                    .iter()
-                    .filter(|relation| can_read(&relation.target))
-                    .map(|relation| relation.name.as_str())
-                    .collect();
+                let names: Vec<&str> =
+                    self.resource.relations.iter().filter(|relation| can_read(&relation.target)).map(|relation| relation.name.as_str()).collect();
                 if let Some(name) = self.random.choose(&names) {
                     let name = *name;
                     body["returning"] = json!({ "relations": { name: self.node(name) } });

@@ -36,7 +36,7 @@ pub fn check_reach(before: &World, after: &World, viewer: &Viewer, request: &Wri
 }
 
 /// Whether the constraint allows the row, deleted or not.
-fn is_permitted(world: &World, viewer: &Viewer, resource: &Resource, row: &Row) -> bool {
+pub(super) fn is_permitted(world: &World, viewer: &Viewer, resource: &Resource, row: &Row) -> bool {
     let session = Session::new(world, viewer);
     match policy::scope(world, viewer, resource) {
         policy::Scope::Everything => true,

@@ -2,6 +2,7 @@
 
 use crate::catalog::write_rules::WriteOperation;
 use crate::catalog::{FieldId, Link, Relation};
+use crate::payload::WriteForm;
 use crate::pointer::Layer;
 use crate::statement::Statement;
 
@@ -16,6 +17,8 @@ pub(crate) struct ReferencePlan<'c> {
     pub(crate) fields: Vec<FieldId>,
     /// The rows of the target that the caller can read.
     pub(crate) child: Child<'c>,
+    /// The fields of the target, if new rows of the same payload can be the target.
+    pub(crate) made_fields: Option<Vec<FieldId>>,
     /// The rows that lead to such a row, or nowhere. Only for an update, which may write a part of the fields.
     pub(crate) holders: Option<Child<'c>>,
 }
@@ -38,10 +41,20 @@ impl<'c> Writing<'c, '_> {
                 Some(Child { relation, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } })
             });
             if let Some(Some(child)) = child {
-                plans.push(ReferencePlan { fields: relation.link.own_fields(), child, holders: self.holders(relation) });
+                let holders = self.holders(relation);
+                plans.push(ReferencePlan { fields: relation.link.own_fields(), child, made_fields: self.made_fields(relation), holders });
             }
         }
         plans
+    }
+
+    fn made_fields(&self, relation: &Relation) -> Option<Vec<FieldId>> {
+        match &relation.link {
+            Link::Direct(pairs) if self.form == WriteForm::Create && relation.target == self.access.resource => {
+                Some(pairs.iter().map(|(_, other)| *other).collect())
+            }
+            _ => None,
+        }
     }
 
     fn holders(&mut self, relation: &'c Relation) -> Option<Child<'c>> {

@@ -161,7 +161,7 @@ impl<'c> Writing<'c, '_> {
         for ((part, name), index) in found.iter().zip(names).zip(0..) {
             let field = &resource.fields[resource.key[index]];
             match (part, is_list) {
-                (None, true) => {
+                (None, true) if !self.faults.has_path(&place.field(name)) => {
                     let message = format!("an item of the list needs the key of its row: `{name}`");
                     self.faults.add(Code::WriteIdentifier, || place.field(name), message);
                 }
@@ -176,7 +176,7 @@ impl<'c> Writing<'c, '_> {
                         self.faults.add(Code::WriteIdentifier, || place.field(name), message);
                     }
                 }
-                (None, false) | (Some(_), true) => {}
+                (None, _) | (Some(_), true) => {}
             }
         }
         found.into_iter().flatten().collect()
@@ -185,7 +185,8 @@ impl<'c> Writing<'c, '_> {
     fn refuse_repeats(&mut self, rows: &[RowChange]) {
         let mut seen = HashSet::new();
         for (index, row) in rows.iter().enumerate() {
-            if !row.key.is_empty() && !seen.insert(format!("{:?}", row.key)) {
+            let is_whole = row.key.len() == self.resource().key.len();
+            if is_whole && !seen.insert(format!("{:?}", row.key)) {
                 let message = "the list names this row twice; write its changes in one item";
                 self.faults.add(Code::RepeatedRow, || format!("/payload/{index}"), message);
             }

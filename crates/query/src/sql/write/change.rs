@@ -35,13 +35,16 @@ pub(super) fn changes(plan: &WritePlan<'_>, dialect: Dialect) -> Vec<WriteChange
     }
 }
 
-/// One INSERT for all rows with the same columns: a row may leave a column to the database.
+/// One INSERT for all rows with the same columns: a row may leave a column to the database. Rows that can refer to each other keep their
+/// order.
 fn inserts(resource: &Resource, rows: &[RowChange], dialect: Dialect) -> Vec<WriteChange> {
+    let is_ordered = resource.refers_to_itself();
     let mut groups: Vec<(Vec<FieldId>, Vec<usize>)> = Vec::new();
     for (item, row) in rows.iter().enumerate() {
         let mut fields: Vec<FieldId> = row.fields().collect();
         fields.sort_unstable();
-        match groups.iter_mut().find(|(known, _)| *known == fields) {
+        let first = if is_ordered { groups.len().saturating_sub(1) } else { 0 };
+        match groups[first..].iter_mut().find(|(known, _)| *known == fields) {
             Some((_, items)) => items.push(item),
             None => groups.push((fields, vec![item])),
         }

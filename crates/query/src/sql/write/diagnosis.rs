@@ -43,6 +43,8 @@ pub struct KeyedCheck {
     pub level: ChildLevel,
     /// For each row of the payload the values; none if it does not write all of them, or one is null.
     pub values: Vec<Option<Vec<Value>>>,
+    /// For each new row the values that later rows can refer to, if the reference leads to the same resource.
+    pub made: Vec<Option<Vec<Value>>>,
 }
 
 /// A reference of which an update writes a part. The stored row has the rest.
@@ -97,6 +99,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> 
         kinds: kinds(&reference.fields),
         level: keyed_level(resource, &reference.child, dialect),
         values: plan.rows.iter().map(|row| values_of(row, &reference.fields)).collect(),
+        made: plan.rows.iter().map(|row| values_of(row, reference.made_fields.as_ref()?)).collect(),
         fields: reference.fields.clone(),
     });
     let unique_keys = plan.rules.facts.unique_keys.iter().filter(|_| operation == WriteOperation::Create).map(|fields| UniqueLookup {
