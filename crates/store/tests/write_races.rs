@@ -47,7 +47,9 @@ async fn customer(side: &Side, id: i64, field: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_many_writers_with_the_same_version_wins() {
     for side in sides().await {
-        let write = |number| request("crm.customer", Form::UpdateById, &["1"], json!({ "payload": { "version": 1, "name": format!("n{number}") } }));
+        let write = |number| {
+            request("crm.customer", Form::UpdateById, &["1"], json!({ "payload": { "version": 1, "name": format!("n{number}") } }))
+        };
         let outcomes = at_once(&side, &(0..WRITERS).map(write).collect::<Vec<_>>()).await;
         let done = outcomes.iter().filter(|outcome| outcome.is_done()).count();
         let stale = outcomes.iter().filter(|outcome| **outcome == WriteOutcome::Stale).count();
@@ -61,9 +63,10 @@ async fn one_of_many_writers_with_the_same_version_wins() {
 #[tokio::test(flavor = "multi_thread")]
 async fn increments_at_the_same_time_add_up() {
     for side in sides().await {
-        let write = |number: usize| match number % 2 {
-            0 => request("crm.customer", Form::UpdateById, &["1"], json!({ "increment": { "visits": 3, "credit": "0.01" } })),
-            _ => {
+        let write = |number: usize| {
+            if number.is_multiple_of(2) {
+                request("crm.customer", Form::UpdateById, &["1"], json!({ "increment": { "visits": 3, "credit": "0.01" } }))
+            } else {
                 let query = json!({ "where": { "id": { "in": [1, 6] } } });
                 request("crm.customer", Form::Update, &[], json!({ "query": query, "increment": { "visits": 1 } }))
             }
@@ -91,7 +94,7 @@ async fn writers_of_the_same_rows_in_other_orders_wait_for_each_other() {
                 ids.reverse();
             }
             let item = |id: &i32| json!({ "id": id, "name": format!("n{number}") });
-            let dir = if number % 2 == 0 { "asc" } else { "desc" };
+            let dir = if number.is_multiple_of(2) { "asc" } else { "desc" };
             match number % 3 {
                 0 => request("crm.customer", Form::Update, &[], json!({ "payload": ids.iter().map(item).collect::<Vec<_>>() })),
                 1 => {
@@ -119,7 +122,7 @@ async fn one_of_two_new_rows_with_the_same_unique_key_exists() {
         let payment = |key: usize| json!({ "reference": format!("n{key}") });
         let write = |number: usize| {
             let (key, other) = (number / 2, WRITERS + number / 4);
-            let body = if number % 2 == 0 { json!([payment(key), payment(other)]) } else { json!([payment(other), payment(key)]) };
+            let body = if number.is_multiple_of(2) { json!([payment(key), payment(other)]) } else { json!([payment(other), payment(key)]) };
             request("crm.payment", Form::Create, &[], json!({ "payload": body }))
         };
         let outcomes = at_once(&side, &(0..WRITERS).map(write).collect::<Vec<_>>()).await;
@@ -141,7 +144,9 @@ async fn a_row_that_a_query_chooses_is_taken_once() {
         let filled = side.place.write(&viewer, &request("crm.order", Form::Create, &[], json!({ "payload": queue })), &moment(0)).await;
         assert!(filled.is_done(), "{filled:?}");
         let query = json!({ "where": { "state": { "eq": "queue" } }, "order": [{ "field": "no" }], "limit": 1 });
-        let take = |number| request("crm.order", Form::Update, &[], json!({ "query": query, "payload": { "state": "taken", "lines": number % 50 } }));
+        let take = |number| {
+            request("crm.order", Form::Update, &[], json!({ "query": query, "payload": { "state": "taken", "lines": number % 50 } }))
+        };
         let requests: Vec<WriteRequest> = (0..WRITERS).map(take).collect();
         let number = |outcome: WriteOutcome| match outcome {
             WriteOutcome::Done { rows: Some(rows), .. } => rows[0]["no"].as_i64().expect("a row"),

@@ -96,7 +96,7 @@ pub struct WriteAddress<'r> {
 pub fn plan_write<'c>(
     access: WriteAccess<'c, '_>,
     form: WriteForm,
-    body: WriteBody,
+    body: &WriteBody,
     address: WriteAddress<'_>,
     moment: WriteMoment<'_>,
 ) -> Result<WritePlan<'c>, WriteError> {
@@ -108,9 +108,9 @@ pub fn plan_write<'c>(
     {
         return Err(WriteError::NeedsRead(permission.clone()));
     }
-    writing.check_parts(&body);
-    let rows = writing.rows(&body, &address, moment);
-    let target = writing.target(&body, &rows, &address);
+    writing.check_parts(body);
+    let rows = writing.rows(body, &address, moment);
+    let target = writing.target(body, &rows, &address);
     let mut before = Vec::new();
     if form.operation() != WriteOperation::Create {
         before.extend(writing.rule(Layer::Scope));
@@ -124,7 +124,7 @@ pub fn plan_write<'c>(
     let after = if is_read { None } else { writing.after(&rows, &bounded) };
     let check = writing.after(&[], &[]);
     let ranges = bounded.iter().filter_map(|id| Some((*id, writing.range(*id)?))).collect();
-    let lock = target.as_ref().filter(|target| target.is_chosen).and_then(|_| writing.lock(&body));
+    let lock = target.as_ref().filter(|target| target.is_chosen).and_then(|_| writing.lock(body));
     let answer = writing.answer(&body.returning, &rows, &bounded);
     let Writing { faults, lacks_variable, .. } = writing;
     faults.finish()?;
@@ -268,13 +268,12 @@ impl<'c> Writing<'c, '_> {
             return Vec::new();
         };
         if let Some(text) = if_match {
-            match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse::<i64>().ok()) {
-                Some(number) => expected.push(Value::Int(number)),
-                None => {
-                    let message =
-                        format!("`If-Match` takes the `ETag` of the row, such as \"7\" in quotes; found {}", crate::error::shorten(text));
-                    self.faults.add(Code::IfMatch, String::new, message);
-                }
+            let number = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse::<i64>().ok());
+            expected.extend(number.map(Value::Int));
+            if number.is_none() {
+                let found = crate::error::shorten(text);
+                let message = format!("`If-Match` takes the `ETag` of the row, such as \"7\" in quotes; found {found}");
+                self.faults.add(Code::IfMatch, String::new, message);
             }
         }
         let for_all = rows.first().filter(|row| rows.len() == 1 && row.key.is_empty());

@@ -98,14 +98,13 @@ pub(crate) fn body(random: &mut Random, resource: &Resource, form: WriteForm) ->
     let mut body = Map::new();
     match form {
         WriteForm::Create => {
-            let row = |random: &mut Random| row(random, resource, WriteOperation::Create, |field| field.is_required());
-            let payload =
-                if random.one_in(3) { Value::Array((0..1 + random.below(3)).map(|_| row(random)).collect()) } else { row(random) };
+            let row = |random: &mut Random| row(random, resource, WriteOperation::Create, query::catalog::Field::is_required);
+            let payload = if random.one_in(3) { Value::Array((0..=random.below(3)).map(|_| row(random)).collect()) } else { row(random) };
             body.insert("payload".into(), payload);
         }
         WriteForm::UpdateById => changes(random, resource, &mut body, true),
         WriteForm::Update if random.one_in(3) => {
-            let items = (0..1 + random.below(3)).map(|index| item(random, resource, index)).collect();
+            let items = (0..=random.below(3)).map(|index| item(random, resource, index)).collect();
             body.insert("payload".into(), Value::Array(items));
         }
         WriteForm::Update => {

@@ -70,7 +70,7 @@ impl Write {
         let moment = WriteMoment { now: 0, random: &mut || [0; 16] };
         let planned = payload::body(self.form, body.as_bytes())
             .map_err(WriteError::from)
-            .and_then(|body| plan_write(access, self.form, body, address, moment));
+            .and_then(|body| plan_write(access, self.form, &body, address, moment));
         match planned {
             Ok(_) => Vec::new(),
             Err(WriteError::Faults(error)) => error.faults,

@@ -114,7 +114,10 @@ fn returning(shapes: &[RowShape<'_>]) -> Json {
     if shapes.is_empty() {
         return Json::Bool(false);
     }
-    let statement = shapes.iter().fold(Some(Json::Null), |statement, shape| selected_relations::with_selected(shape, statement));
+    let mut statement = Some(Json::Null);
+    for shape in shapes {
+        statement = selected_relations::with_selected(shape, statement);
+    }
     match statement {
         Some(Json::Object(entries)) => Json::Object(entries.into_iter().filter(|(key, _)| key == "relations").collect()),
         _ => Json::Bool(true),

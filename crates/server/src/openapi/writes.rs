@@ -1,5 +1,7 @@
 //! The writes of the declared resources in the document.
 
+use std::fmt::Write;
+
 use identity::strategy::Strategy;
 use query::catalog::Resource;
 use query::catalog::write_rules::WriteOperation;
@@ -113,10 +115,10 @@ impl DescribedWrite<'_> {
             None => format!("`{name}`; for everyone."),
         };
         if let Some(rules) = self.resource.write_rules().filter(|_| matches!(self.form, WriteForm::Update | WriteForm::Delete)) {
-            text.push_str(&format!(" A query may match at most {} rows.", rules.max_rows));
+            _ = write!(text, " A query may match at most {} rows.", rules.max_rows);
         }
         if let Some(reading) = self.resource.permission.as_deref().filter(|reading| permission != Some(reading)) {
-            text.push_str(&format!(" Without the permission `{reading}` the answer holds the key alone."));
+            _ = write!(text, " Without the permission `{reading}` the answer holds the key alone.");
         }
         text
     }

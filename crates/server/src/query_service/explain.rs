@@ -87,7 +87,7 @@ async fn write(
     let explained = queries.validate(caller.key(), bytes.len(), || {
         let body = payload::body(form, &bytes).map_err(WriteProblem::Input)?;
         let target = WriteTarget { key: key.as_deref(), if_match: None };
-        explain_write(caller, access, form, body, target, queries.reader.primary.dialect())
+        explain_write(caller, access, form, &body, target, queries.reader.primary.dialect())
     });
     Ok(response::json(explained.await??.to_string()))
 }
@@ -97,7 +97,7 @@ pub(crate) fn explain_write(
     caller: &Caller,
     access: WriteAccess<'_, '_>,
     form: WriteForm,
-    body: WriteBody,
+    body: &WriteBody,
     target: WriteTarget<'_>,
     dialect: Dialect,
 ) -> Result<Value, Problem> {

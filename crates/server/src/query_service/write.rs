@@ -71,7 +71,7 @@ impl QueryService {
         let dialect = self.reader.primary.dialect();
         let make = || {
             let body = read().map_err(WriteProblem::Input)?;
-            let plan = plan_of(caller, access, form, body, target)?;
+            let plan = plan_of(caller, access, form, &body, target)?;
             let query = render(&plan, dialect);
             Ok::<_, Problem>((plan, query))
         };
@@ -104,33 +104,14 @@ impl QueryService {
                 Err(WriteFailure::Unexplained) => Vec::new(),
             };
             if !faults.is_empty() {
-                return Err(WriteProblem::Faults(self.described(plan, &faults)).into());
+                return Err(WriteProblem::Faults(described(plan, &faults)).into());
             }
             // Another write may have been in the way.
             if tried == MAX_UNEXPLAINED {
                 let fault = WriteFault { kind: WriteFaultKind::Refused, item: None, fields: Vec::new() };
-                return Err(WriteProblem::Faults(self.described(plan, &[fault])).into());
+                return Err(WriteProblem::Faults(described(plan, &[fault])).into());
             }
         }
-    }
-
-    /// The faults with their places in the body, for the client.
-    fn described(&self, plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
-        let mut described = Vec::new();
-        for fault in faults {
-            let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id)).collect();
-            let message = message(fault.kind, &fields);
-            if fields.is_empty() {
-                described.push(WriteFaultCode { kind: fault.kind, path: place(plan, fault, None), message: message.clone() });
-            }
-            for id in &fault.fields {
-                let Some(name) = plan.payload_name(*id) else { continue };
-                let path = place(plan, fault, Some((*id, name)));
-                described.push(WriteFaultCode { kind: fault.kind, path, message: message.clone() });
-            }
-        }
-        described.truncate(MAX_FAULTS);
-        described
     }
 
     /// One line in the log, without values.
@@ -152,7 +133,7 @@ pub(super) fn plan_of<'s>(
     caller: &Caller,
     access: WriteAccess<'s, '_>,
     form: WriteForm,
-    body: WriteBody,
+    body: &WriteBody,
     target: WriteTarget<'_>,
 ) -> Result<WritePlan<'s>, Problem> {
     let parts: Option<Vec<&str>> = target.key.map(|parts| parts.iter().map(String::as_str).collect());
@@ -163,6 +144,25 @@ pub(super) fn plan_of<'s>(
         WriteError::NoVariable => WriteProblem::NoVariable.into(),
         WriteError::NeedsRead(permission) => caller.refusal(&permission),
     })
+}
+
+/// The faults with their places in the body, for the client.
+fn described(plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
+    let mut described = Vec::new();
+    for fault in faults {
+        let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id)).collect();
+        let message = message(fault.kind, &fields);
+        if fields.is_empty() {
+            described.push(WriteFaultCode { kind: fault.kind, path: place(plan, fault, None), message: message.clone() });
+        }
+        for id in &fault.fields {
+            let Some(name) = plan.payload_name(*id) else { continue };
+            let path = place(plan, fault, Some((*id, name)));
+            described.push(WriteFaultCode { kind: fault.kind, path, message: message.clone() });
+        }
+    }
+    described.truncate(MAX_FAULTS);
+    described
 }
 
 /// Where a fault is in the body.

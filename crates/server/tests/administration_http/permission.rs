@@ -80,7 +80,7 @@ async fn without_the_permission_the_input_is_not_read() {
             assert_eq!((wrong.status(), wrong.header("allow")), (405, Some("POST")), "{path}");
         }
         for path in
-            ["iam/accounts/destroy/x", "iam/accounts/create/x", "iam/accounts/update", "iam/permissions/create", "shop/notes/create"]
+            ["iam/accounts/destroy/x", "iam/accounts/create/x", "iam/accounts/update", "iam/permissions/create", "shop/notes/update"]
         {
             assert_eq!(hub.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
         }

@@ -65,7 +65,7 @@ async fn a_list_keeps_its_order_and_rows_may_have_different_keys() {
 #[tokio::test]
 async fn every_type_reads_back_as_it_was_written() {
     let values = json!({
-        "stock": 2147483647, "big": "9223372036854775807", "ratio": 0.1, "tags": [], "marks": [-2147483648, 0],
+        "stock": 2_147_483_647, "big": "9223372036854775807", "ratio": 0.1, "tags": [], "marks": [-2_147_483_648, 0],
         "meta": { "b": [1, 2.50, null, true], "a": { "x": "é\n" } }, "email": "ana@example.org", "day": "2024-02-29", "clock": "17:30:00.250001",
         "at": "2024-02-29T17:30:00.000001+02:00", "ref": "6F1C1D1E-8A1B-4C3D-9E2F-0A1B2C3D4E5F", "active": true, "total": "12.50",
     });

@@ -89,7 +89,7 @@ async fn increments_are_exact_and_keep_their_range() {
             assert_eq!((status, code.as_str()), (422, "OUT_OF_RANGE"), "{backend:?} {increment}");
             assert_eq!(faults, [("OUT_OF_RANGE".to_owned(), path.to_owned())], "{backend:?} {increment}");
         }
-        shop.good("orders/update/1", &json!({ "payload": { "stock": 2147483647 } })).await;
+        shop.good("orders/update/1", &json!({ "payload": { "stock": 2_147_483_647 } })).await;
         let (_, code, _) = shop.refusal("orders/update/1", &json!({ "increment": { "stock": 1 } })).await;
         assert_eq!(code, "OUT_OF_RANGE", "{backend:?}");
     }

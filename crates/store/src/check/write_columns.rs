@@ -84,15 +84,12 @@ impl<'c> Checker<'c> {
             let reason = if column.required { "is NOT NULL" } else { "is part of the key" };
             let unfilled = format!("`create` has no value for column `{name}` of `{shown}`, which {reason} and has no default");
             let others = "give the column a default, or remove `create`";
-            match fields.first() {
-                Some((_, field)) => {
-                    let accepted = format!("add `write = \"create\"` or `preset`, {others}");
-                    self.error(field.line, format!("field `{}` of `{}`: {unfilled}; {accepted}", field.name, resource.full_name));
-                }
-                None => {
-                    let accepted = format!("declare a field with `write` or `preset` for it, {others}");
-                    self.error(rules.line, format!("resource `{}`: {unfilled}; {accepted}", resource.full_name));
-                }
+            if let Some((_, field)) = fields.first() {
+                let accepted = format!("add `write = \"create\"` or `preset`, {others}");
+                self.error(field.line, format!("field `{}` of `{}`: {unfilled}; {accepted}", field.name, resource.full_name));
+            } else {
+                let accepted = format!("declare a field with `write` or `preset` for it, {others}");
+                self.error(rules.line, format!("resource `{}`: {unfilled}; {accepted}", resource.full_name));
             }
         }
     }

@@ -83,12 +83,7 @@ pub(crate) async fn find<S: WriteSession>(session: &mut S, kinds: &[Kind], targe
 }
 
 /// Locks the rows that `order` or `limit` chose.
-async fn chosen<S: WriteSession>(
-    session: &mut S,
-    target: &Target,
-    lock: &ChildLevel,
-    mut found: Keys,
-) -> Result<Keys, TransactionError> {
+async fn chosen<S: WriteSession>(session: &mut S, target: &Target, lock: &ChildLevel, mut found: Keys) -> Result<Keys, TransactionError> {
     for _ in 0..MAX_CHOICES {
         found = counted(target, found)?;
         if found.len() == 0 {
@@ -136,7 +131,9 @@ pub(crate) async fn are_there<S: WriteSession>(session: &mut S, level: &ChildLev
     }
     let mut left = usize::MAX;
     if let Gathered::Whole(owners, _) = session.related(level, keys, &mut left).await? {
-        owners.into_iter().for_each(|owner| there[owner as usize] = true);
+        for owner in owners {
+            there[owner as usize] = true;
+        }
     }
     Ok(there)
 }

@@ -1,7 +1,7 @@
 //! Runs writes as the server does, on either database, and reads the whole state of all tables.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use oracle::{Form, Moment, State, WriteFault, WriteOutcome, WriteRequest, World};
+use oracle::{Form, Moment, State, World, WriteFault, WriteOutcome, WriteRequest};
 use query::catalog::Catalog;
 use query::catalog::write_rules::WriteOperation;
 use query::payload::{self, WriteForm};
@@ -51,7 +51,7 @@ impl Place {
         let mut uuids = moment.uuids.iter();
         let mut random = || *uuid::Uuid::parse_str(uuids.next().expect("a uuid")).expect("a uuid").as_bytes();
         let now = microseconds(&moment.now);
-        let plan = match plan_write(access, form, body, address, WriteMoment { now, random: &mut random }) {
+        let plan = match plan_write(access, form, &body, address, WriteMoment { now, random: &mut random }) {
             Ok(plan) => plan,
             Err(WriteError::NoVariable | WriteError::NeedsRead(_)) => return Ok(WriteOutcome::Forbidden),
             Err(WriteError::Faults(error)) => {

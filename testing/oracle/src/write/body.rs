@@ -143,11 +143,12 @@ impl<'a> Reader<'a> {
             };
             let version = self.resource.writes.as_ref().and_then(|writes| writes.version.as_deref());
             let is_version = !is_create && version == Some(name);
-            if !is_version && (is_create || !field.key) {
-                if let Some(code) = self.unwritable(field) {
-                    self.fault(code, path);
-                    continue;
-                }
+            if !is_version
+                && (is_create || !field.key)
+                && let Some(code) = self.unwritable(field)
+            {
+                self.fault(code, path);
+                continue;
             }
             match value::check(field, given) {
                 Err(code) => self.fault(code, path),
@@ -159,7 +160,7 @@ impl<'a> Reader<'a> {
         if is_create {
             self.required(&item, place);
         } else {
-            self.key(key, row, place, &mut item);
+            self.key(&key, row, place, &mut item);
             for (name, given) in increment.into_iter().flatten() {
                 self.increment(name, given, &mut item);
             }
@@ -201,7 +202,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The key in an item of an update: a list needs it, and beside an id it must be the same.
-    fn key(&mut self, found: Vec<(String, Cell)>, row: &Map<String, Value>, place: &str, item: &mut Item) {
+    fn key(&mut self, found: &[(String, Cell)], row: &Map<String, Value>, place: &str, item: &mut Item) {
         let has_list = is_list(self.request);
         for (number, field) in self.resource.keys().into_iter().enumerate() {
             let path = format!("{place}/{}", field.name);
@@ -210,7 +211,9 @@ impl<'a> Reader<'a> {
                 (None, Form::Update) if has_list && !row.contains_key(&field.name) => self.fault("WR119", path),
                 (Some(cell), Form::Update) if has_list => item.key.push(cell.clone()),
                 (Some(_), Form::Update) => self.fault("WR119", path),
-                (Some(cell), Form::UpdateById) if key_part(field, &self.request.id[number]).is_some_and(|part| cell.equals(&part) != Some(true)) => {
+                (Some(cell), Form::UpdateById)
+                    if key_part(field, &self.request.id[number]).is_some_and(|part| cell.equals(&part) != Some(true)) =>
+                {
                     self.fault("WR119", path);
                 }
                 _ => {}
@@ -219,6 +222,8 @@ impl<'a> Reader<'a> {
     }
 
     fn increment(&mut self, name: &str, given: &Value, item: &mut Item) {
+        use crate::schema::Kind::{Bigint, Decimal, Float, Int};
+
         let path = format!("/increment/{name}");
         let Some(field) = self.known(name) else {
             return self.fault("WR110", path);
@@ -226,7 +231,6 @@ impl<'a> Reader<'a> {
         if let Some(code) = self.unwritable(field) {
             return self.fault(code, path);
         }
-        use crate::schema::Kind::{Bigint, Decimal, Float, Int};
         let index = self.resource.index(name);
         if field.array || !matches!(field.kind, Int | Bigint | Float | Decimal) || item.set.iter().any(|(set, _)| *set == index) {
             return self.fault("WR118", path);

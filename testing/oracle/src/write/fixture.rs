@@ -150,7 +150,8 @@ fn tables() -> BTreeMap<String, Table> {
         foreign_keys: vec![ForeignKey { fields: &["parentCode"], target: "crm.category", target_fields: &["code"] }],
         ..Table::default()
     };
-    let named = [("crm.category", category), ("crm.customer", customer), ("crm.order", order), ("crm.payment", payment), ("crm.sample", sample)];
+    let named =
+        [("crm.category", category), ("crm.customer", customer), ("crm.order", order), ("crm.payment", payment), ("crm.sample", sample)];
     named.into_iter().map(|(name, table)| (name.to_owned(), table)).collect()
 }
 

@@ -111,7 +111,8 @@ impl Maker<'_> {
         if self.random.one_in(15) {
             let last = parts.last_mut().expect("a key");
             let is_uuid = last.len() == 36 && !self.random.one_in(4);
-            *last = if is_uuid { "00000000-0000-4000-8000-0000000000ff" } else { *self.random.pick(&["77", "77", "x"]) }.to_owned();
+            let other = if is_uuid { "00000000-0000-4000-8000-0000000000ff" } else { *self.random.pick(&["77", "77", "x"]) };
+            other.clone_into(last);
         }
         parts
     }
@@ -125,8 +126,13 @@ impl Maker<'_> {
             1 => body["returning"] = json!(true),
             2 | 3 if self.viewer.can_read(self.resource) => {
                 let can_read = |target: &str| self.viewer.can_read(self.world.schema.resource(target));
-                let names: Vec<&str> =
-                    self.resource.relations.iter().filter(|relation| can_read(&relation.target)).map(|relation| relation.name.as_str()).collect();
+                let names: Vec<&str> = self
+                    .resource
+                    .relations
+                    .iter()
+                    .filter(|relation| can_read(&relation.target))
+                    .map(|relation| relation.name.as_str())
+                    .collect();
                 if let Some(name) = self.random.choose(&names) {
                     let name = *name;
                     body["returning"] = json!({ "relations": { name: self.node(name) } });

@@ -139,7 +139,14 @@ impl<'a> Writing<'a> {
                 }
                 return Ok(rows.into_iter().map(|row| self.key_of(row)).collect());
             }
-            _ => vec![self.resource.keys().iter().zip(&self.request.id).map(|(field, text)| key_part(field, text).expect("the id fits")).collect()],
+            _ => vec![
+                self.resource
+                    .keys()
+                    .iter()
+                    .zip(&self.request.id)
+                    .map(|(field, text)| key_part(field, text).expect("the id fits"))
+                    .collect(),
+            ],
         };
         let is_found = |key: &Key| found.iter().any(|row| same_key(&self.key_of(row), key));
         if named.iter().all(is_found) { Ok(named) } else { Err(WriteOutcome::NotFound) }
@@ -287,12 +294,11 @@ impl<'a> Writing<'a> {
             let mut stuck = Vec::new();
             for (field, added) in &item.add {
                 let declared = &self.resource.fields[*field];
-                match value::sum(declared, &row[*field], added).filter(|sum| value::is_in_bounds(declared, sum)) {
-                    Some(sum) => row[*field] = sum,
-                    None => {
-                        faults.push(WriteFault::new("OUT_OF_RANGE", format!("/increment/{}", declared.name)));
-                        stuck.push(declared.name.as_str());
-                    }
+                if let Some(sum) = value::sum(declared, &row[*field], added).filter(|sum| value::is_in_bounds(declared, sum)) {
+                    row[*field] = sum;
+                } else {
+                    faults.push(WriteFault::new("OUT_OF_RANGE", format!("/increment/{}", declared.name)));
+                    stuck.push(declared.name.as_str());
                 }
             }
             faults.extend(self.references(&self.with_row(&next, index, &row), item, &row, &place, &stuck));
@@ -398,7 +404,7 @@ impl<'a> Writing<'a> {
             let row = &attempt.world.rows(&self.resource.name)[self.place(&attempt.world, key)];
             let is_visible = visible.iter().any(|other| same_key(other, key));
             let fault = WriteFault::new("CHECK_FAILED", place.clone());
-            if !(is_visible && self.meets_rule(&attempt.world, self.rules.check.as_ref(), row)) && !faults.contains(&fault) {
+            if !(faults.contains(&fault) || is_visible && self.meets_rule(&attempt.world, self.rules.check.as_ref(), row)) {
                 faults.push(fault);
             }
         }

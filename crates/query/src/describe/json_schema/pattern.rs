@@ -14,7 +14,7 @@ fn write(out: &mut String, hir: &Hir) -> Option<()> {
     match hir.kind() {
         HirKind::Empty => {}
         HirKind::Literal(literal) => {
-            std::str::from_utf8(&literal.0).ok()?.chars().for_each(|letter| escaped(out, letter, r"\^$.*+?()[]{}|"))
+            std::str::from_utf8(&literal.0).ok()?.chars().for_each(|letter| escaped(out, letter, r"\^$.*+?()[]{}|"));
         }
         HirKind::Class(Class::Unicode(class)) => write_class(out, class)?,
         HirKind::Class(Class::Bytes(class)) => write_class(out, &class.to_unicode_class()?)?,
@@ -59,14 +59,15 @@ fn write_repetition(out: &mut String, Repetition { min, max, sub, .. }: &Repetit
         HirKind::Class(_) => write(out, sub)?,
         _ => write_group(out, sub)?,
     }
-    out.push_str(&match (*min, *max) {
+    let times = match (*min, *max) {
         (0, None) => "*".to_owned(),
         (1, None) => "+".to_owned(),
         (0, Some(1)) => "?".to_owned(),
         (min, None) => format!("{{{min},}}"),
         (min, Some(max)) if min == max => format!("{{{min}}}"),
         (min, Some(max)) => format!("{{{min},{max}}}"),
-    });
+    };
+    out.push_str(&times);
     Some(())
 }
 

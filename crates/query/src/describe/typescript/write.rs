@@ -71,7 +71,9 @@ impl TypeWriter<'_> {
             for (ending, mark, about) in parts {
                 comment(out, "", about);
                 _ = writeln!(out, "export interface {} extends {update} {{", self.write_name(ending));
-                key.iter().for_each(|id| self.member(out, (*id, &self.resource.fields[*id]), mark));
+                for id in key {
+                    self.member(out, (*id, &self.resource.fields[*id]), mark);
+                }
                 out.push_str("}\n");
             }
         }
@@ -118,14 +120,13 @@ impl TypeWriter<'_> {
             WriteForm::UpdateById => format!("{} & {}", checks(), changes("UpdateByIdInput")),
             WriteForm::Update => {
                 let by_query = format!("{} & {} & {}", checks(), changes("UpdateInput"), target());
-                match payload_key(self.resource) {
-                    None => by_query,
-                    Some(_) => {
-                        self.by_key(out, &checks());
-                        comment(out, "", "Gives the rows of `query` the same changes");
-                        _ = writeln!(out, "export type {} = {by_query};", part("UpdateByQueryRequest"));
-                        format!("{} | {}", part("UpdateByQueryRequest"), part("UpdateByKeyRequest"))
-                    }
+                if payload_key(self.resource).is_none() {
+                    by_query
+                } else {
+                    self.by_key(out, &checks());
+                    comment(out, "", "Gives the rows of `query` the same changes");
+                    _ = writeln!(out, "export type {} = {by_query};", part("UpdateByQueryRequest"));
+                    format!("{} | {}", part("UpdateByQueryRequest"), part("UpdateByKeyRequest"))
                 }
             }
             WriteForm::DeleteById => checks(),

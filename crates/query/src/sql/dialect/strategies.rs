@@ -12,6 +12,7 @@ pub(in crate::sql) const MAX_JOINED: usize = 5;
 
 /// What a database does well.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something else of a database")]
 pub(in crate::sql) struct Strategies {
     /// To-many filters inside each other that stay `EXISTS`, however far they spread out.
     pub(in crate::sql) max_to_many: usize,
