@@ -16,7 +16,7 @@ use crate::statement::Statement;
 use crate::value::Value;
 
 use super::predicate::{Comparison, Predicate};
-use super::{Bounds, Child, Planner, Rights, Scope, Select, Show, Table};
+use super::{Bounds, Child, MAX_TABLES, Planner, Rights, Scope, Select, Show, Table};
 
 pub(crate) use references::ReferencePlan;
 pub use row::WriteMoment;
@@ -217,6 +217,11 @@ impl<'c> Writing<'c, '_> {
         // The operation has its own permission.
         let table = Table::reach(&mut planner, self.access.resource, Rights::Manifest)?;
         let part = plan(&mut planner, table);
+        if planner.tables > MAX_TABLES {
+            // A filter that reached no table would match nothing, and its negation everything.
+            let message = format!("a write reads at most {MAX_TABLES} tables, including those of constraints");
+            planner.faults.add(Code::FilterNodes, || "/query".into(), message);
+        }
         self.faults.absorb(std::mem::take(&mut planner.faults));
         Some(part)
     }
