@@ -13,7 +13,7 @@ use oracle::{Form, World, WriteGenerator, WriteOutcome, WriteRequest};
 use support::writes::{RawRows, Side, moment, state, viewer};
 
 /// Sequences of a run, unless the environment has another number.
-const SEQUENCES: u64 = 400;
+const SEQUENCES: u64 = 500;
 /// Writes of a sequence.
 const STEPS: usize = 20;
 /// Sequences that run at the same time, each on databases of its own.
