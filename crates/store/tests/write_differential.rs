@@ -20,9 +20,36 @@ const STEPS: usize = 20;
 const WORKERS: usize = 2;
 /// What writes of a run come to, at least once each.
 const EXPECTED: [&str; 30] = [
-    "Done", "Nothing", "NoOperation", "Forbidden", "NotFound", "OutOfScope", "Stale", "TooManyRows", "EXISTS", "NO_SUCH_ROW", "IN_USE",
-    "REFUSED", "OUT_OF_RANGE", "CHECK_FAILED", "WR101", "WR102", "WR103", "WR104", "WR106", "WR110", "WR111", "WR112", "WR113", "WR114",
-    "WR115", "WR116", "WR117", "WR118", "WR119", "WR120",
+    "Done",
+    "Nothing",
+    "NoOperation",
+    "Forbidden",
+    "NotFound",
+    "OutOfScope",
+    "Stale",
+    "TooManyRows",
+    "EXISTS",
+    "NO_SUCH_ROW",
+    "IN_USE",
+    "REFUSED",
+    "OUT_OF_RANGE",
+    "CHECK_FAILED",
+    "WR101",
+    "WR102",
+    "WR103",
+    "WR104",
+    "WR106",
+    "WR110",
+    "WR111",
+    "WR112",
+    "WR113",
+    "WR114",
+    "WR115",
+    "WR116",
+    "WR117",
+    "WR118",
+    "WR119",
+    "WR120",
 ];
 /// Failures after which a worker gives up.
 const MAX_FAILURES: usize = 3;
@@ -61,14 +88,20 @@ fn count(counts: &mut Counts, outcome: &WriteOutcome) {
     let mut add = |name: &str| *counts.entry(name.to_owned()).or_default() += 1;
     match outcome {
         WriteOutcome::Invalid(faults) => faults.iter().for_each(|fault| add(&fault.code)),
-        WriteOutcome::Refused { faults, broken } => faults.iter().chain(broken.iter().flatten().flatten()).for_each(|fault| add(&fault.code)),
+        WriteOutcome::Refused { faults, broken } => {
+            faults.iter().chain(broken.iter().flatten().flatten()).for_each(|fault| add(&fault.code))
+        }
         WriteOutcome::Done { count: 0, .. } => add("Nothing"),
         other => add(format!("{other:?}").split([' ', '{']).next().expect("a word")),
     }
 }
 
 /// Runs writes from the first state on. `next` makes the write of a step.
-async fn run(bench: &mut Bench, counts: &mut Counts, mut next: impl FnMut(usize, &World) -> Option<WriteRequest>) -> Result<(), Difference> {
+async fn run(
+    bench: &mut Bench,
+    counts: &mut Counts,
+    mut next: impl FnMut(usize, &World) -> Option<WriteRequest>,
+) -> Result<(), Difference> {
     let mut world = oracle::write_world().clone();
     let mut rows: Vec<Vec<RawRows>> = Vec::new();
     for side in &mut bench.sides {

@@ -47,7 +47,9 @@ async fn customer(side: &Side, id: i64, field: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_many_writers_with_the_same_version_wins() {
     for side in sides().await {
-        let write = |number| request("crm.customer", Form::UpdateById, &["1"], json!({ "payload": { "version": 1, "name": format!("n{number}") } }));
+        let write = |number| {
+            request("crm.customer", Form::UpdateById, &["1"], json!({ "payload": { "version": 1, "name": format!("n{number}") } }))
+        };
         let outcomes = at_once(&side, &(0..WRITERS).map(write).collect::<Vec<_>>()).await;
         let done = outcomes.iter().filter(|outcome| outcome.is_done()).count();
         let stale = outcomes.iter().filter(|outcome| **outcome == WriteOutcome::Stale).count();
@@ -141,7 +143,9 @@ async fn a_row_that_a_query_chooses_is_taken_once() {
         let filled = side.place.write(&viewer, &request("crm.order", Form::Create, &[], json!({ "payload": queue })), &moment(0)).await;
         assert!(filled.is_done(), "{filled:?}");
         let query = json!({ "where": { "state": { "eq": "queue" } }, "order": [{ "field": "no" }], "limit": 1 });
-        let take = |number| request("crm.order", Form::Update, &[], json!({ "query": query, "payload": { "state": "taken", "lines": number % 50 } }));
+        let take = |number| {
+            request("crm.order", Form::Update, &[], json!({ "query": query, "payload": { "state": "taken", "lines": number % 50 } }))
+        };
         let requests: Vec<WriteRequest> = (0..WRITERS).map(take).collect();
         let number = |outcome: WriteOutcome| match outcome {
             WriteOutcome::Done { rows: Some(rows), .. } => rows[0]["no"].as_i64().expect("a row"),

@@ -40,6 +40,6 @@ pub use viewer::Viewer;
 pub use world::World;
 pub use write::{Form, Moment, State, Table, WriteFault, WriteGenerator, WriteOutcome, WriteRequest, write};
 pub use write::{
-    WRITE_MANIFEST, check_reach, cells, state, twisted, write_postgres_reset, write_postgres_script, write_sqlite_reset, write_sqlite_script, write_viewer, write_viewers,
-    write_world,
+    WRITE_MANIFEST, cells, check_reach, state, twisted, write_postgres_reset, write_postgres_script, write_sqlite_reset,
+    write_sqlite_script, write_viewer, write_viewers, write_world,
 };

@@ -3,6 +3,7 @@
 //! Written from part W of the contract. It knows no SQL: each rule is a loop over rows.
 
 mod body;
+mod change;
 mod database;
 mod dump;
 mod fixture;
@@ -16,7 +17,8 @@ mod value;
 pub use database::Table;
 pub use dump::{State, cells, state};
 pub use fixture::{
-    WRITE_MANIFEST, write_postgres_reset, write_postgres_script, write_sqlite_reset, write_sqlite_script, write_viewer, write_viewers, write_world,
+    WRITE_MANIFEST, write_postgres_reset, write_postgres_script, write_sqlite_reset, write_sqlite_script, write_viewer, write_viewers,
+    write_world,
 };
 pub use generate::WriteGenerator;
 pub use outcome::{WriteFault, WriteOutcome};

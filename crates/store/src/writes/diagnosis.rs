@@ -210,7 +210,8 @@ async fn explained<S: WriteSession>(
         }
         DatabaseRefusal::SomeReference if diagnosis.operation == WriteOperation::Delete => vec![fault(WriteFaultKind::InUse, Vec::new())],
         DatabaseRefusal::SomeReference => {
-            let values: Vec<(String, Option<Value>)> = values.iter().map(|(id, value)| (diagnosis.columns[*id].clone(), value.clone())).collect();
+            let values: Vec<(String, Option<Value>)> =
+                values.iter().map(|(id, value)| (diagnosis.columns[*id].clone(), value.clone())).collect();
             let broken = session.broken_references(&diagnosis.table, &values).await?;
             let faults: Vec<WriteFault> =
                 broken.iter().map(|columns| fault(WriteFaultKind::NoSuchRow, fields_of(diagnosis, columns))).collect();

@@ -84,12 +84,7 @@ pub(crate) async fn find<S: WriteSession>(session: &mut S, kinds: &[Kind], targe
 }
 
 /// Locks the rows that `order` or `limit` chose.
-async fn chosen<S: WriteSession>(
-    session: &mut S,
-    target: &Target,
-    lock: &ChildLevel,
-    mut found: Keys,
-) -> Result<Keys, TransactionError> {
+async fn chosen<S: WriteSession>(session: &mut S, target: &Target, lock: &ChildLevel, mut found: Keys) -> Result<Keys, TransactionError> {
     for _ in 0..MAX_CHOICES {
         found = counted(target, found)?;
         if found.len() == 0 {

@@ -1,7 +1,7 @@
 //! Runs writes as the server does, on either database, and reads the whole state of all tables.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use oracle::{Form, Moment, State, WriteFault, WriteOutcome, WriteRequest, World};
+use oracle::{Form, Moment, State, World, WriteFault, WriteOutcome, WriteRequest};
 use query::catalog::Catalog;
 use query::catalog::write_rules::WriteOperation;
 use query::payload::{self, WriteForm};

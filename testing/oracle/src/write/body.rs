@@ -92,7 +92,8 @@ impl<'a> Reader<'a> {
         let nothing = Map::new();
         let object = |value: &'a Value| value.as_object().expect("a row of a payload");
         if let Some(Value::Array(rows)) = payload {
-            let items: Vec<Item> = rows.iter().enumerate().map(|(index, row)| self.item(object(row), &format!("/payload/{index}"), None)).collect();
+            let items: Vec<Item> =
+                rows.iter().enumerate().map(|(index, row)| self.item(object(row), &format!("/payload/{index}"), None)).collect();
             self.repeats(&items);
             return items;
         }
@@ -209,7 +210,9 @@ impl<'a> Reader<'a> {
                 (None, Form::Update) if has_list && !row.contains_key(&field.name) => self.fault("WR119", path),
                 (Some(cell), Form::Update) if has_list => item.key.push(cell.clone()),
                 (Some(_), Form::Update) => self.fault("WR119", path),
-                (Some(cell), Form::UpdateById) if key_part(field, &self.request.id[number]).is_some_and(|part| cell.equals(&part) != Some(true)) => {
+                (Some(cell), Form::UpdateById)
+                    if key_part(field, &self.request.id[number]).is_some_and(|part| cell.equals(&part) != Some(true)) =>
+                {
                     self.fault("WR119", path);
                 }
                 _ => {}

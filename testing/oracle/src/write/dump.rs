@@ -23,7 +23,8 @@ pub fn state(world: &World) -> State {
 
 /// The cells of rows that a database gave as strings, sorted.
 pub fn cells(fields: &[Field], rows: &[Vec<Option<String>>]) -> Vec<Vec<Value>> {
-    let cell = |(field, raw): (&Field, &Option<String>)| plain(&raw.as_ref().map_or(Value::Null, |raw| stored(field, raw).show(field.kind)));
+    let cell =
+        |(field, raw): (&Field, &Option<String>)| plain(&raw.as_ref().map_or(Value::Null, |raw| stored(field, raw).show(field.kind)));
     sorted(rows.iter().map(|row| fields.iter().zip(row).map(cell).collect()).collect())
 }
 

@@ -71,7 +71,12 @@ fn rows() -> BTreeMap<String, Vec<Value>> {
     rows.insert(
         "crm.customer".to_owned(),
         vec![
-            customer(1, "a", "a", json!({ "status": "new", "countryCode": "de", "credit": "10.50", "points": 5, "regionId": 1, "email": "ana@example.org" })),
+            customer(
+                1,
+                "a",
+                "a",
+                json!({ "status": "new", "countryCode": "de", "credit": "10.50", "points": 5, "regionId": 1, "email": "ana@example.org" }),
+            ),
             customer(2, "a", "b", json!({ "status": "closed", "points": 49, "countryCode": "yu", "secret": "old" })),
             customer(3, "a", "c", json!({ "status": "open", "deletedAt": "2024-02-01T00:00:00Z", "token": "t" })),
             customer(4, "b", "a", json!({ "status": "new", "credit": "999.9", "visits": i64::MAX, "email": "bea@example.org" })),
@@ -135,11 +140,7 @@ fn tables() -> BTreeMap<String, Table> {
     let payment = Table {
         defaults: vec![("version", json!(3))],
         unique: vec![&["id"], &["reference"], &["code"]],
-        foreign_keys: vec![ForeignKey {
-            fields: &["customerId", "orderNo"],
-            target: "crm.order",
-            target_fields: &["customerId", "no"],
-        }],
+        foreign_keys: vec![ForeignKey { fields: &["customerId", "orderNo"], target: "crm.order", target_fields: &["customerId", "no"] }],
         checks: vec![Check { fields: &["amount"], clause: json!({ "amount": { "ne": 13 } }) }],
         ..Table::default()
     };
@@ -149,7 +150,8 @@ fn tables() -> BTreeMap<String, Table> {
         foreign_keys: vec![ForeignKey { fields: &["parentCode"], target: "crm.category", target_fields: &["code"] }],
         ..Table::default()
     };
-    let named = [("crm.category", category), ("crm.customer", customer), ("crm.order", order), ("crm.payment", payment), ("crm.sample", sample)];
+    let named =
+        [("crm.category", category), ("crm.customer", customer), ("crm.order", order), ("crm.payment", payment), ("crm.sample", sample)];
     named.into_iter().map(|(name, table)| (name.to_owned(), table)).collect()
 }
 
@@ -173,19 +175,11 @@ fn make() -> Vec<Viewer> {
         viewer("chief", all.iter().cloned().collect(), account("c0000000-0000-4000-8000-000000000003", "a")),
         viewer("anna", without(&bound), account(ANNA, "a")),
         // Reads no regions, sees no email and writes none.
-        viewer(
-            "bob",
-            without(&[&bound[..], &["crm.region.read", "crm.customer.pii", "crm.customer.email"]].concat()),
-            account(BOB, "b"),
-        ),
+        viewer("bob", without(&[&bound[..], &["crm.region.read", "crm.customer.pii", "crm.customer.email"]].concat()), account(BOB, "b")),
         // Is bound by the constraint, and not by scope and check.
         viewer("keeper", without(&["crm.tenants", "crm.customer.delete"]), account("d0000000-0000-4000-8000-000000000004", "a")),
         // Writes what it may not read.
-        viewer(
-            "feeder",
-            without(&[&bound[..], &["crm.customer.read", "crm.order.read", "crm.sample.read"]].concat()),
-            account(ANNA, "a"),
-        ),
+        viewer("feeder", without(&[&bound[..], &["crm.customer.read", "crm.order.read", "crm.sample.read"]].concat()), account(ANNA, "a")),
         // Has no tenant.
         viewer("stray", without(&bound), json!({ "id": "e0000000-0000-4000-8000-000000000005", "meta": {} })),
         viewer("anonymous", Vec::new(), json!({ "id": "00000000-0000-0000-0000-000000000000", "dPermissions": { "all": [] } })),

@@ -148,8 +148,13 @@ impl Maker<'_> {
             1 => body["returning"] = json!(true),
             2 | 3 if self.viewer.can_read(self.resource) => {
                 let can_read = |target: &str| self.viewer.can_read(self.world.schema.resource(target));
-                let names: Vec<&str> =
-                    self.resource.relations.iter().filter(|relation| can_read(&relation.target)).map(|relation| relation.name.as_str()).collect();
+                let names: Vec<&str> = self
+                    .resource
+                    .relations
+                    .iter()
+                    .filter(|relation| can_read(&relation.target))
+                    .map(|relation| relation.name.as_str())
+                    .collect();
                 if let Some(name) = self.random.choose(&names) {
                     let name = *name;
                     body["returning"] = json!({ "relations": { name: self.node(name) } });

@@ -8,8 +8,8 @@ use crate::statement::Statement;
 
 use super::super::predicate::{Comparison, Exists, Predicate};
 use super::super::{Bounds, Child, Planner, Rights, Scope, Select, Table};
-use super::row::RowChange;
 use super::Writing;
+use super::row::RowChange;
 
 /// A to-one relation that the payload writes.
 #[derive(Debug)]

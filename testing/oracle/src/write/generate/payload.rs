@@ -85,7 +85,8 @@ impl Maker<'_> {
                 row.insert(field.name.clone(), self.value(field));
             }
         }
-        let changeable: Vec<&Field> = self.resource.fields.iter().filter(|field| field.writes.update && field.writes.permission.is_none()).collect();
+        let changeable: Vec<&Field> =
+            self.resource.fields.iter().filter(|field| field.writes.update && field.writes.permission.is_none()).collect();
         if !is_create && row.is_empty() && !self.random.one_in(10) {
             let field = *self.random.pick(&changeable);
             row.insert(field.name.clone(), self.value(field));
@@ -108,7 +109,9 @@ impl Maker<'_> {
             let given = match field.kind {
                 Kind::Decimal => self.random.pick(&[json!("0.05"), json!(1), json!("-10"), json!("1000")]).clone(),
                 Kind::Float => self.random.pick(&[json!(0.5), json!(-1), json!(1e308)]).clone(),
-                _ => self.random.pick(&[json!(1), json!(-1), json!(40), json!(2_147_483_647), json!(-200), json!("x"), json!(null)]).clone(),
+                _ => {
+                    self.random.pick(&[json!(1), json!(-1), json!(40), json!(2_147_483_647), json!(-200), json!("x"), json!(null)]).clone()
+                }
             };
             increment.insert(field.name.clone(), given);
         }
@@ -145,7 +148,9 @@ impl Maker<'_> {
     fn reference(&mut self, field: &Field) -> Option<Value> {
         let mut ends = Vec::new();
         for relation in self.resource.relations.iter().filter(|relation| !relation.many) {
-            ends.extend(relation.on.iter().filter(|(own, _)| *own == field.name).map(|(_, other)| (relation.target.clone(), other.clone())));
+            ends.extend(
+                relation.on.iter().filter(|(own, _)| *own == field.name).map(|(_, other)| (relation.target.clone(), other.clone())),
+            );
         }
         let (target, other) = self.random.choose(&ends)?.clone();
         if self.random.one_in(8) {
@@ -198,7 +203,9 @@ fn plausible(field: &Field) -> Vec<Value> {
         "code" if field.writes.bound("max-length") == Some(3) => {
             return ["k1", "k5", "k6", "k7", "k8", "k9", "long"].iter().map(|text| json!(text)).collect();
         }
-        "reference" | "code" if field.kind == Kind::Text => return ["r1", "r2", "r3", "r4", "r5", "ü'", ""].iter().map(|text| json!(text)).collect(),
+        "reference" | "code" if field.kind == Kind::Text => {
+            return ["r1", "r2", "r3", "r4", "r5", "ü'", ""].iter().map(|text| json!(text)).collect();
+        }
         "email" => return ["ana@example.org", "new@example.org", "x@y", "é@z"].iter().map(|text| json!(text)).collect(),
         "no" | "orderNo" => return (0..20).map(|number| json!(number)).collect(),
         "amount" => return [1, 2, 13, 14, 0].iter().map(|number| json!(number)).collect(),
@@ -222,14 +229,9 @@ fn plausible(field: &Field) -> Vec<Value> {
             json!("1970-01-01T00:00:00Z"),
             json!("1969-12-31T23:59:59.999999Z"),
         ],
-        Kind::Json => vec![
-            json!(1),
-            json!("text"),
-            json!([]),
-            json!({ "b": [1.5, null, true], "a": { "é\"\\": "" } }),
-            json!([null]),
-            json!(false),
-        ],
+        Kind::Json => {
+            vec![json!(1), json!("text"), json!([]), json!({ "b": [1.5, null, true], "a": { "é\"\\": "" } }), json!([null]), json!(false)]
+        }
         Kind::Enum => field.values.iter().map(|value| json!(value)).collect(),
     }
 }
