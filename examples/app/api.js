@@ -5,15 +5,23 @@ import { accessToken, renewed } from './session.js';
 
 const listeners = new Set();
 
-/** Called for every Query Statement with its answer: `{address, body, rows, milliseconds, isRefused}`. */
+/** Called for every statement and every write with its answer: `{address, body, rows, milliseconds, isRefused}`. */
 export function onStatement(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 /** Sends a statement to a resource: `ask('/api/shop/customers/paginate', {where: …})`. */
-export async function ask(address, query, { signal } = {}) {
-  const body = { query };
+export function ask(address, query, { signal } = {}) {
+  return post(address, { query }, signal);
+}
+
+/** Writes rows of a resource: `write('/api/shop/orders/update/7', {payload: {…}})`. */
+export function write(address, body) {
+  return post(address, body);
+}
+
+async function post(address, body, signal) {
   const tell = (answer) => listeners.forEach((listener) => listener({ address, body, ...answer }));
   tell({});
   const started = performance.now();

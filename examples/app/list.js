@@ -83,6 +83,8 @@ function details(resource, row, may) {
       const parts = resource.details.filter(({ permission }) => may(permission));
       const rowsOf = (value) => (Array.isArray(value) ? value : [value].filter(Boolean));
       place.replaceChildren(...parts.map(({ title, relation, columns }) => element('section', {}, element('h2', {}, title), plainTable(title, columns, rowsOf(whole[relation])))));
+      const { edit } = resource;
+      if (edit && may(edit.permission)) place.append(element('p', {}, element('a', { href: `${edit.path}/${encodeURIComponent(row.id)}`, 'data-app': '' }, edit.label)));
       if (parts.length === 0) place.replaceChildren(element('p', { class: 'hint' }, 'You may not see what belongs to it.'));
       announce(`Details of ${row[resource.named]}`);
     } catch (error) {

@@ -5,6 +5,7 @@ import { me } from './api.js';
 import { chartView } from './chart.js';
 import { announce, element } from './dom.js';
 import { listView } from './list.js';
+import { orderView } from './order.js';
 import { Problem, shown } from './problem.js';
 import { RESOURCES, REVENUE } from './resources.js';
 import { Router } from './router.js';
@@ -25,6 +26,8 @@ function viewAt(path) {
   if (path === '/callback') return callback;
   if (path === '/') return home;
   if (path === '/revenue') return guarded('Revenue figures', REVENUE, chartView(REVENUE, tools));
+  const order = /^\/orders\/(\d{1,19})$/.exec(path);
+  if (order) return guarded('Orders', RESOURCES.orders, orderView(order[1], tools));
   const name = path.slice(1);
   // Every object has `constructor`, which is no view of the app.
   const resource = Object.hasOwn(RESOURCES, name) && RESOURCES[name];

@@ -4,10 +4,10 @@ import { element } from './dom.js';
 
 /** An error answer. */
 export class Problem extends Error {
-  constructor(status, { title, detail, error, error_description: description, errors } = {}) {
+  constructor(status, { title, detail, code, error, error_description: description, errors } = {}) {
     super(sentence(detail ?? description ?? error ?? 'The server gave no reason.'));
     this.status = status;
-    this.code = error;
+    this.code = code ?? error;
     this.title = title ?? `The server answered ${status}`;
     this.faults = errors ?? [];
   }

@@ -55,6 +55,7 @@ export const RESOURCES = {
     one: 'order',
     address: '/api/shop/orders',
     permission: 'shop.order.get',
+    edit: { permission: 'shop.order.update', label: 'Change the status', path: '/orders' },
     named: 'id',
     order: '-placedAt',
     columns: [
@@ -130,6 +131,24 @@ export const RESOURCES = {
       },
     ],
   },
+};
+
+/** The page that changes an order. */
+export const ORDER = {
+  address: '/api/shop/orders',
+  permission: 'shop.order.update',
+  /** Without this permission closed orders stay as they are. */
+  correct: 'shop.order.correct',
+  statuses: STATUS,
+  facts: [
+    { label: 'Customer', field: 'customer.name' },
+    { label: 'Status', field: 'status', kind: 'status' },
+    { label: 'Total', field: 'total', kind: 'money' },
+    { label: 'Placed', field: 'placedAt', kind: 'moment' },
+    { label: 'Note', field: 'note' },
+    { label: 'Last change', field: 'updatedAt', kind: 'moment' },
+    { label: 'Version', field: 'version' },
+  ],
 };
 
 /** The groupings and the measures of the chart. */

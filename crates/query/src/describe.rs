@@ -1,9 +1,10 @@
-//! JSON Schema and TypeScript of statements and rows. Equal catalogs give equal bytes. Hidden fields are left out; a masked field is in
-//! rows, and in statements if a permission removes the mask.
+//! JSON Schema and TypeScript of statements, rows and writes. Equal catalogs give equal bytes. Hidden fields are left out, except those that
+//! a payload may have; a masked field is in rows, and in statements if a permission removes the mask.
 
 pub mod json_schema;
 mod names;
 pub mod typescript;
+mod write;
 
 use std::fmt::Write;
 
@@ -12,6 +13,7 @@ use crate::manifest::RelatedFunction;
 use crate::types::{Scalar, Type};
 
 pub use names::{UniqueNames, upper_first};
+pub use write::{shown_version, write_forms};
 
 /// The fields of a row.
 pub fn shown(resource: &Resource) -> impl Iterator<Item = &Field> {

@@ -13,6 +13,12 @@ mod shapes;
 mod support;
 #[path = "describe/values.rs"]
 mod values;
+#[path = "describe/write_bodies.rs"]
+mod write_bodies;
+#[path = "describe/write_inexpressible.rs"]
+mod write_inexpressible;
+#[path = "describe/writes.rs"]
+mod writes;
 
 use std::sync::OnceLock;
 

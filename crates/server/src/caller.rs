@@ -50,6 +50,14 @@ impl Caller {
         self.read_only.clone().map_or(Ok(()), |source| Err(Problem::ClientMayNotAdminister(source)))
     }
 
+    /// Refuses a token of the page of a hub: it changes nothing.
+    pub(crate) fn may_write(&self) -> Result<(), Problem> {
+        match &self.read_only {
+            Some(ReadOnlyToken::Page) => Err(Problem::ClientMayNotAdminister(ReadOnlyToken::Page)),
+            Some(ReadOnlyToken::Client(_)) | None => Ok(()),
+        }
+    }
+
     pub fn viewer(&self) -> &Viewer {
         &self.viewer
     }

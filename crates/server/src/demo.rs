@@ -31,9 +31,9 @@ macro_rules! files {
 }
 
 /// The example app, which the satellite serves.
-const APP_FILES: [(&str, &str); 19] = files! {
+const APP_FILES: [(&str, &str); 20] = files! {
     "account.js" "api.js" "chart.js" "dom.js" "filters.js" "format.js" "index.html" "inspector.js" "list.js"
-    "main.js" "mark.svg" "problem.js" "resources.js" "router.js" "session.js" "statement.js" "style.css"
+    "main.js" "mark.svg" "order.js" "problem.js" "resources.js" "router.js" "session.js" "statement.js" "style.css"
     "table.js" "tokens.js"
 };
 

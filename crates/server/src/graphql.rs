@@ -27,6 +27,7 @@ use apollo_compiler::schema::Implementers;
 use apollo_compiler::validation::Valid;
 use query::catalog::{Catalog, ResourceId};
 use query::manifest::ManifestError;
+use query::payload::WriteForm;
 
 use crate::authenticator::Authenticator;
 use crate::boot_error::BootError;
@@ -38,6 +39,12 @@ pub(crate) use http::{respond, routes};
 
 use document::DocumentCache;
 use schema::{MutationField, QueryField};
+
+/// The fields of the root query, by the resource and the operation that each answers.
+pub(crate) type QueryFields<'e> = HashMap<(ResourceId, &'static str), &'e str>;
+
+/// The mutations that write rows, by the resource and the form of the write.
+pub(crate) type WriteFields<'e> = HashMap<(ResourceId, &'static str), &'e str>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct GraphqlService {
@@ -83,10 +90,23 @@ impl Engine {
         })
     }
 
-    /// The fields of the root query, by the resource and the operation that each answers.
-    pub(crate) fn query_fields(&self) -> HashMap<(ResourceId, &'static str), &str> {
+    /// The fields of the root query.
+    pub(crate) fn query_fields(&self) -> QueryFields<'_> {
         let named = |(name, (resource, field)): (_, &(ResourceId, QueryField))| Some(((*resource, field.operation()?.name()), name));
         self.roots.iter().map(|(name, found)| (name.as_str(), found)).filter_map(named).collect()
+    }
+
+    /// The mutations that write rows. A create has the one for one row.
+    pub(crate) fn write_fields(&self) -> WriteFields<'_> {
+        let mut fields = WriteFields::new();
+        for (name, field) in &self.mutations {
+            if let MutationField::Write(write) = field
+                && (write.form != WriteForm::Create || !write.is_list)
+            {
+                fields.insert((write.resource, write.form.as_str()), name.as_str());
+            }
+        }
+        fields
     }
 }
 

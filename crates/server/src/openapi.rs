@@ -4,9 +4,10 @@ mod administration;
 mod endpoints;
 mod problems;
 mod resources;
+mod writes;
 
 use identity::strategy::Strategy;
-use query::catalog::Catalog;
+use query::catalog::{Catalog, Resource};
 use query::describe::UniqueNames;
 use query::describe::json_schema::{self, Defined};
 use query::json::Json;
@@ -35,14 +36,15 @@ pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
     let definitions = json_schema::definitions(catalog, SCHEMAS);
     let paths = all_paths(catalog, strategy, &definitions.resources);
     let mut schemas = definitions.entries;
-    schemas.push(("Problem".to_owned(), problems::schema(strategy)));
+    let described = problems::Described::of(catalog, strategy);
+    schemas.push(("Problem".to_owned(), described.schema()));
     schemas.extend(describe::schemas(catalog, SCHEMAS));
     schemas.extend(endpoints::schemas(strategy));
     let request_id = object! { "description" => "The request id, as in the log", "schema" => object! { "type" => "string" } };
     let mut components = vec![
         ("schemas".to_owned(), Json::Object(schemas)),
-        ("responses".to_owned(), problems::responses(strategy)),
-        ("headers".to_owned(), object! { "RequestId" => request_id }),
+        ("responses".to_owned(), described.responses()),
+        ("headers".to_owned(), headers(request_id, catalog)),
     ];
     components.extend(security_schemes(strategy).map(|schemes| ("securitySchemes".to_owned(), schemes)));
     object! {
@@ -56,6 +58,14 @@ pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
         "paths" => paths,
         "components" => components,
     }
+}
+
+fn headers(request_id: Json, catalog: &Catalog) -> Json {
+    let mut headers = vec![member("RequestId", request_id)];
+    if problems::has_writes(catalog) {
+        headers.extend(writes::headers());
+    }
+    Json::Object(headers)
 }
 
 fn security_schemes(strategy: Strategy) -> Option<Json> {
@@ -141,6 +151,18 @@ fn token_required() -> Json {
 /// A token is optional; an invalid one is refused.
 fn token_optional() -> Json {
     Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }, object! {}])
+}
+
+/// The key of a row in a path.
+fn id_parameter(resource: &Resource) -> Json {
+    let names: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
+    object! {
+        "name" => "id",
+        "in" => "path",
+        "required" => true,
+        "description" => format!("The key: `{}`", names.join(",")),
+        "schema" => object! { "type" => "string" },
+    }
 }
 
 fn reference(name: &str) -> Json {

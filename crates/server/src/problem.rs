@@ -18,8 +18,8 @@ use crate::budget::Overloaded;
 
 pub(crate) use graphql::MediaType;
 pub use graphql::Refusal;
-pub(crate) use write::write_problems;
 pub use write::{WriteFaultCode, WriteProblem};
+pub(crate) use write::{write_fault_codes, write_problems};
 
 /// Why a request is refused. The message is the `detail` that the client sees.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +86,7 @@ pub enum ReadOnlyToken {
         "the client {0} of the access token may not change records of the hub; `peristyle client update --id {0} --administers true` allows it"
     )]
     Client(ClientId),
-    #[error("a token of the page /docs may not change records of the hub; use a token of a client that administers, or the command line")]
+    #[error("a token of the page /docs of a hub changes nothing; use a token of a client, or the command line")]
     Page,
 }
 

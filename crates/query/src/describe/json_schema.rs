@@ -1,9 +1,12 @@
-//! JSON Schema 2020-12 of statements and rows. A statement's schema accepts what parse and plan accept from a viewer with every
-//! permission; `docs/guide/descriptions.md` and the property test list the exceptions.
+//! JSON Schema 2020-12 of statements, rows and the bodies of writes. The schema of a body accepts what parse and plan accept from a viewer
+//! with every permission; `docs/guide/descriptions.md` and the property tests list the exceptions.
 
+mod pattern;
+mod payload;
 mod row;
 mod statement;
 mod value;
+mod write;
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,6 +19,8 @@ use super::names::Names;
 use super::usable;
 use crate::json::build::{get, texts};
 
+pub use write::DefinedWrites;
+
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 #[derive(Clone, Debug)]
@@ -24,6 +29,7 @@ pub struct Defined {
     pub statement: String,
     /// A body `{query, constraint}`.
     pub request: String,
+    pub writes: Option<DefinedWrites>,
 }
 
 /// All definitions, for a document that has them under `place` (`#/$defs/`, `#/components/schemas/`).
@@ -38,13 +44,17 @@ pub struct Definitions {
 pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
     let names = Names::of(catalog);
     let mut entries = value::shared(place);
+    if catalog.resources().iter().any(|resource| resource.write_rules().is_some()) {
+        entries.extend(write::shared_by_writes(place));
+    }
     let mut resources = Vec::with_capacity(catalog.resources().len());
     for (id, resource) in catalog.resources().iter().enumerate() {
         let builder = SchemaBuilder { catalog, names: &names, place, id, resource };
         builder.enums(&mut entries);
         builder.statement(&mut entries);
         entries.push((builder.name(""), builder.row()));
-        resources.push(Defined { row: builder.name(""), statement: builder.name("Statement"), request: builder.name("Request") });
+        let writes = builder.writes(&mut entries);
+        resources.push(Defined { row: builder.name(""), statement: builder.name("Statement"), request: builder.name("Request"), writes });
     }
     Definitions { entries, resources, place }
 }
@@ -54,7 +64,7 @@ pub fn document(catalog: &Catalog) -> Json {
     object! {
         "$schema" => DIALECT,
         "$id" => "urn:peristyle:schema",
-        "title" => "Query Statements and rows of every declared resource",
+        "title" => "Query Statements, rows and writes of every declared resource",
         "description" => "Definitions only: refer to one of them, such as `#/$defs/…Statement`.",
         "$defs" => definitions.entries,
     }
@@ -64,13 +74,18 @@ pub fn document(catalog: &Catalog) -> Json {
 pub fn of_resource(catalog: &Catalog, id: ResourceId) -> Json {
     let definitions = definitions(catalog, "#/$defs/");
     let resource = catalog.resource(id);
-    let Defined { row, statement, request } = definitions.resources[id].clone();
+    let Defined { row, statement, request, writes } = definitions.resources[id].clone();
+    let mut named = vec![statement.as_str(), &request, &row];
+    if let Some(writes) = &writes {
+        named.extend(writes.requests.iter().map(|(_, name)| name.as_str()));
+        named.extend([writes.rows.as_str(), "WriteCount"]);
+    }
     object! {
         "$schema" => DIALECT,
         "$id" => format!("urn:peristyle:schema:{}", resource.full_name),
         "title" => format!("A Query Statement for {}", resource.full_name),
         "$ref" => format!("#/$defs/{statement}"),
-        "$defs" => definitions.reached_from(&[&statement, &request, &row]),
+        "$defs" => definitions.reached_from(&named),
     }
 }
 

@@ -25,10 +25,32 @@ const ENDINGS: &[&str] = &[
     "Page",
 ];
 
+/// The endings of the definitions of writes.
+const WRITE_ENDINGS: &[&str] = &[
+    "CreateInput",
+    "UpdateInput",
+    "UpdateByIdInput",
+    "UpdateItemInput",
+    "IncrementInput",
+    "Condition",
+    "Target",
+    "Returning",
+    "Rows",
+    "CreateRequest",
+    "UpdateByIdRequest",
+    "UpdateRequest",
+    "UpdateByQueryRequest",
+    "UpdateByKeyRequest",
+    "DeleteByIdRequest",
+    "DeleteRequest",
+    "RestoreByIdRequest",
+];
+
 /// Names that all resources share.
 const SHARED: &str = "Answer BigIntValue ComparisonOperators Constraint DateValue DecimalValue Direction ElementOperators EqualityOperators FloatValue ForeignTextOperators \
-    Group IntValue Json JsonScalar Limit Loaded Offset OperationName OrderEntry Page Problem ResourceName Resources Row Statement \
-    TextPattern TextValue TimeValue TimestampValue UuidValue";
+    Group IntValue Json JsonScalar JsonValue Limit Loaded Offset OperationName OrderEntry Page Problem ResourceName Resources Returned Row \
+    Statement TextPattern TextValue TimeValue TimestampValue UuidValue WriteAnswer WriteChanges WriteChecks \
+    WriteCount WriteName WriteOptions WriteRequest WriteTarget WrittenRows";
 
 /// Names of a hub's operations and endpoints. They are reserved in every description, so that a manifest always has the same names.
 const HUB: &str = "Deleted Ended HubCreateAppAccountInput HubCreateAppInput HubUpdateAppInput IamAccountLink IamCreateAccountInput \
@@ -70,6 +92,8 @@ pub fn upper_first(name: &str) -> String {
 pub(super) struct Names {
     resources: Vec<String>,
     enums: HashMap<(ResourceId, FieldId), String>,
+    /// The names before [`WRITE_ENDINGS`], for resources with writes.
+    writes: HashMap<ResourceId, String>,
 }
 
 impl Names {
@@ -95,12 +119,20 @@ impl Names {
                 }
             }
         }
-        Names { resources, enums }
+        // Last, so that new writes change no other name.
+        let writable = catalog.resources().iter().enumerate().filter(|(_, resource)| resource.write_rules().is_some());
+        let writes = writable.map(|(id, _)| (id, claims.claim_all(&resources[id], WRITE_ENDINGS))).collect();
+        Names { resources, enums, writes }
     }
 
     /// The name of a resource with one of [`ENDINGS`].
     pub(super) fn part(&self, resource: ResourceId, ending: &str) -> String {
         format!("{}{ending}", self.resources[resource])
+    }
+
+    /// The name of a resource with one of [`WRITE_ENDINGS`].
+    pub(super) fn write_part(&self, resource: ResourceId, ending: &str) -> String {
+        format!("{}{ending}", self.writes.get(&resource).map_or("", String::as_str))
     }
 
     pub(super) fn values(&self, resource: ResourceId, field: FieldId) -> &str {

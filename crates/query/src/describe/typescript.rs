@@ -1,7 +1,9 @@
-//! TypeScript types of the rows, statements, requests and answers of each resource: the compiler reports wrong names, operators and values.
+//! TypeScript types of the rows, statements, writes, requests and answers of each resource: the compiler reports wrong names, operators and
+//! values.
 
 mod shared;
 mod statement;
+mod write;
 
 use std::fmt::Write;
 
@@ -46,6 +48,7 @@ impl TypeWriter<'_> {
         self.enums(out);
         self.rows(out);
         self.statement(out);
+        self.writes(out);
     }
 
     fn enums(&self, out: &mut String) {
@@ -128,6 +131,7 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
         _ = writeln!(out, "    fields: {};\n    row: {};", part("Fields"), part(""));
         _ = writeln!(out, "    one: {};\n    many: {};", related(false), related(true));
         _ = writeln!(out, "    statement: {};\n    constraint: {};", part("Statement"), part("Constraint"));
+        _ = writeln!(out, "    writes: {};", write::registered(names, id, resource));
         out.push_str("  };\n");
     }
     out.push_str("}\n");

@@ -7,7 +7,7 @@ mod target;
 mod values;
 
 use crate::catalog::write_rules::{Bound, WriteOperation, WriteRules};
-use crate::catalog::{FieldId, Relation, Resource};
+use crate::catalog::{Constraint, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults};
 use crate::payload::{Payload, Returning, WriteBody, WriteForm};
 use crate::pointer::Layer;
@@ -119,11 +119,13 @@ pub fn plan_write<'c>(
     }
     let references = writing.references(&rows);
     let bounded: Vec<FieldId> = writing.bounded_increments(&rows);
-    let after = writing.after(&rows, &bounded);
+    // A read of the answer finds the rows that are as they must be. Without one, a statement of its own does.
+    let is_read = matches!(body.returning, Returning::Rows(_)) && access.viewer.can_read(resource);
+    let after = if is_read { None } else { writing.after(&rows, &bounded) };
     let check = writing.after(&[], &[]);
-    let ranges = bounded.into_iter().filter_map(|id| Some((id, writing.range(id)?))).collect();
+    let ranges = bounded.iter().filter_map(|id| Some((*id, writing.range(*id)?))).collect();
     let lock = target.as_ref().filter(|target| target.is_chosen).and_then(|_| writing.lock(&body));
-    let answer = writing.answer(&body.returning);
+    let answer = writing.answer(&body.returning, &rows, &bounded);
     let Writing { faults, lacks_variable, .. } = writing;
     faults.finish()?;
     if lacks_variable {
@@ -307,19 +309,17 @@ impl<'c> Writing<'c, '_> {
         if self.form.operation() == WriteOperation::Delete {
             return None;
         }
-        let (rules, relations) = (self.access.rules, self.written_relations(rows));
-        let check = rules.check.as_ref().filter(|check| self.viewer().is_bound_by(check));
+        let itself = &self.access.rules.itself;
+        let requirements = self.requirements(rows, bounded);
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
-            let mut filters = Vec::new();
-            if let Some(check) = check {
-                filters.push((Layer::Check, planner.constraint(table.resource, table.alias, &check.statement)));
-            }
-            filters.extend(bounded.iter().map(|id| (Layer::Check, within_bounds(&table, *id))));
-            for relation in relations {
-                filters.extend(references::written(planner, &table, relation, rows).map(|filter| (Layer::Check, filter)));
-            }
-            Self::rows_by_key(planner, &rules.itself, table, filters)
+            let filters = requirements.filters(planner, &table, rows);
+            Self::rows_by_key(planner, itself, table, filters)
         })
+    }
+
+    fn requirements(&self, rows: &[RowChange], bounded: &[FieldId]) -> Requirements<'c> {
+        let check = self.access.rules.check.as_ref().filter(|check| self.viewer().is_bound_by(check));
+        Requirements { check, bounded: bounded.to_vec(), relations: self.written_relations(rows) }
     }
 
     /// The fields that the write adds to, and that have `min` or `max`.
@@ -342,7 +342,7 @@ impl<'c> Writing<'c, '_> {
         })
     }
 
-    fn answer(&mut self, returning: &Returning) -> Option<Child<'c>> {
+    fn answer(&mut self, returning: &Returning, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
         let Returning::Rows(statement) = returning else { return None };
         let itself = &self.access.rules.itself;
         let can_read = self.viewer().can_read(self.resource());
@@ -351,10 +351,13 @@ impl<'c> Writing<'c, '_> {
             Some(constraint) => crate::merge::relations_of_policy((**statement).clone(), &constraint.statement),
             None => (**statement).clone(),
         };
+        let is_delete = self.form.operation() == WriteOperation::Delete;
+        let requirements = (!is_delete).then(|| self.requirements(rows, bounded));
         self.part(&statement, |planner, table| {
             let bounds = Bounds { limit: None, offset: None };
             let select = if can_read {
-                let mut select = planner.rows(table, Vec::new(), bounds);
+                let filters = requirements.map_or_else(Vec::new, |requirements| requirements.filters(planner, &table, rows));
+                let mut select = planner.rows(table, filters, bounds);
                 select.scope.order.clear();
                 select.scope.joins.clear();
                 select
@@ -380,6 +383,29 @@ impl<'c> Writing<'c, '_> {
             let message = format!("`{name}` is a derived field; a write chooses its rows by stored fields");
             self.faults.add(Code::WriteDerived, || statement.pointer(at), message);
         }
+    }
+}
+
+/// What rows must be after a write, beyond the constraint.
+struct Requirements<'c> {
+    check: Option<&'c Constraint>,
+    /// Fields that the write adds to, and that have bounds.
+    bounded: Vec<FieldId>,
+    /// References that the write sets.
+    relations: Vec<&'c Relation>,
+}
+
+impl<'c> Requirements<'c> {
+    fn filters(self, planner: &mut Planner<'c, '_>, table: &Table<'c>, rows: &[RowChange]) -> Vec<(Layer, Predicate<'c>)> {
+        let mut filters = Vec::new();
+        if let Some(check) = self.check {
+            filters.push((Layer::Check, planner.constraint(table.resource, table.alias, &check.statement)));
+        }
+        filters.extend(self.bounded.iter().map(|id| (Layer::Check, within_bounds(table, *id))));
+        for relation in self.relations {
+            filters.extend(references::written(planner, table, relation, rows).map(|filter| (Layer::Check, filter)));
+        }
+        filters
     }
 }
 

@@ -9,7 +9,7 @@ const WORDS: &str = "where relations order aggregation limit offset fields group
     isVip createdAt orders customer country labels customers parent lines total country.name orders.total customer.id \
     order.customer.id * query constraint";
 
-fn values() -> Vec<Value> {
+pub(crate) fn values() -> Vec<Value> {
     vec![
         Value::Null,
         json!(true),
@@ -84,22 +84,27 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
 
 /// The body with one or two changes.
 pub(crate) fn mutated(random: &mut Random, body: &Value) -> Value {
+    let words: Vec<&str> = WORDS.split(' ').collect();
+    mutated_with(random, body, &words, &values())
+}
+
+/// The body with one or two changes to these words and values.
+pub(crate) fn mutated_with(random: &mut Random, body: &Value, words: &[&str], values: &[Value]) -> Value {
     let mut body = body.clone();
     for _ in 0..*random.pick(&[1, 1, 1, 2]) {
         let mut found = Vec::new();
         places(&body, "", &mut found);
         let path = random.pick(&found).clone();
         if let Some(place) = body.pointer_mut(&path) {
-            change(random, place);
+            change(random, place, words, values);
         }
     }
     body
 }
 
-fn change(random: &mut Random, place: &mut Value) {
-    let words: Vec<&str> = WORDS.split(' ').collect();
-    let word = (*random.pick(&words)).to_owned();
-    let value = random.pick(&values()).clone();
+fn change(random: &mut Random, place: &mut Value, words: &[&str], values: &[Value]) {
+    let word = (*random.pick(words)).to_owned();
+    let value = random.pick(values).clone();
     match place {
         Value::Object(object) if !random.one_in(4) => {
             let keys: Vec<String> = object.keys().cloned().collect();

@@ -35,6 +35,31 @@ total = { type = "decimal", null = false }
 customer = { one = "shop.customer", on = { customerId = "id" } }
 "#;
 
+/// A resource with every write.
+const WRITABLE: &str = r#"
+[resource.shop.order]
+permission = "shop.order.get"
+soft-delete = "deletedAt"
+[resource.shop.order.write]
+create = "shop.order.create"
+update = "shop.order.update"
+delete = "shop.order.delete"
+restore = "shop.order.delete"
+version = "version"
+[resource.shop.order.fields]
+id = { type = "bigint", key = true }
+number = { type = "text", null = false, write = "create", max-length = 8, pattern = "[A-Z]{2}-[0-9]+" }
+status = { type = "enum", values = ["new", "paid"], write = true }
+total = { type = "decimal", null = false, write = true, min = 0, write-permission = "shop.order.price" }
+tags = { type = "text[]", write = true, max-items = 3 }
+day = { type = "date", write = true, min = "2020-01-01" }
+meta = { type = "json", null = false, write = "update" }
+token = { type = "text", hidden = true, write = true }
+ownerId = { type = "uuid", preset = { create = "$account.id" } }
+deletedAt = "timestamp"
+version = { type = "int", null = false }
+"#;
+
 fn resolved(text: &str) -> Catalog {
     Catalog::resolve(&Manifest::read(text).expect("a manifest")).expect("a catalog")
 }
@@ -55,6 +80,60 @@ fn the_typescript_of_a_small_manifest() {
     with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots", omit_expression => true }, {
         assert_snapshot!("describe-typescript", text);
     });
+}
+
+// contract E6.8
+#[test]
+fn the_writes_of_a_small_manifest() {
+    let catalog = resolved(WRITABLE);
+    let definitions = json_schema::definitions(&catalog, "#/$defs/").entries;
+    let row = definitions.iter().position(|(name, _)| name == "ShopOrder").expect("a row");
+    let is_input = |name: &str| name.ends_with("Input") || name.ends_with("UpdateByQueryRequest") || name == "ShopOrderTarget";
+    let written = definitions.into_iter().skip(row + 1).filter(|(name, _)| is_input(name));
+    let module = typescript::module(&catalog);
+    let (_, types) = module.split_once("export type ShopOrderPage").expect("a page");
+    let text = pretty(&query::json::Json::Object(written.collect())) + "\n\n" + types.split_once('\n').expect("a line").1;
+    with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots", omit_expression => true }, {
+        assert_snapshot!("describe-writes", text);
+    });
+}
+
+// contract E6.8
+#[test]
+fn a_description_of_writes_has_what_a_payload_may_have() {
+    let catalog = resolved(WRITABLE);
+    let document: Value = serde_json::from_str(&compact(&json_schema::document(&catalog))).expect("JSON");
+    let properties = |name: &str| document["$defs"][name]["properties"].as_object().expect("properties").clone();
+    let created = properties("ShopOrderCreateInput");
+    assert!(created.contains_key("token"), "a hidden field may be written");
+    for absent in ["id", "meta", "ownerId", "deletedAt", "version"] {
+        assert!(!created.contains_key(absent), "{absent}");
+    }
+    assert_eq!(document["$defs"]["ShopOrderCreateInput"]["required"], serde_json::json!(["number", "total"]));
+    let mut with_default = resolved(WRITABLE);
+    let (total, _) = with_default.resource(0).field("total").expect("a field");
+    with_default.set_default(0, total);
+    let document: Value = serde_json::from_str(&compact(&json_schema::document(&with_default))).expect("JSON");
+    assert_eq!(document["$defs"]["ShopOrderCreateInput"]["required"], serde_json::json!(["number"]));
+    assert!(!properties("ShopOrderUpdateInput").contains_key("number"), "a field that is written once");
+    assert!(!properties("ShopOrder").contains_key("token") && !properties("ShopOrderWhere").contains_key("token"));
+    let one: Value = serde_json::from_str(&compact(&json_schema::of_resource(&catalog, 0))).expect("JSON");
+    assert!(one["$defs"]["ShopOrderRestoreByIdRequest"].is_object() && one["$defs"]["WriteCount"].is_object());
+    let of_reads = json_schema::definitions(&resolved(SMALL), "#/$defs/").entries;
+    assert!(!of_reads.iter().any(|(name, _)| name == "WriteCount" || name.ends_with("Input")));
+}
+
+/// The names of writes give way to all others, so that new writes change no name.
+#[test]
+fn writes_take_no_name_of_another_resource() {
+    let text = format!("{WRITABLE}\n[resource.shop.orderRows.fields]\nid = \"int\"\n");
+    let catalog = resolved(&text);
+    let definitions = json_schema::definitions(&catalog, "#/$defs/");
+    assert_eq!(definitions.resources[1].row, "ShopOrderRows");
+    let rows = definitions.resources[0].writes.as_ref().map(|writes| writes.rows.as_str());
+    assert_eq!(rows, Some("ShopOrder_Rows"));
+    let names: HashSet<&String> = definitions.entries.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), definitions.entries.len());
 }
 
 // contract E6.5
@@ -91,7 +170,8 @@ fn references(value: &Value, found: &mut HashSet<String>) {
 #[test]
 fn every_document_is_a_schema_whose_references_lead_somewhere() {
     let documents = (0..catalog().resources().len()).map(|id| json_schema::of_resource(catalog(), id));
-    for document in documents.chain([json_schema::document(catalog())]) {
+    let of_writes = json_schema::document(crate::writes::catalog());
+    for document in documents.chain([json_schema::document(catalog()), of_writes]) {
         let schema: Value = serde_json::from_str(&compact(&document)).expect("JSON");
         assert!(jsonschema::meta::is_valid(&schema), "{}", schema["$id"]);
         let mut found = HashSet::new();

@@ -18,8 +18,26 @@ use super::{PrepareError, shop};
 pub(super) const CLIENT: &str = "demo-shop";
 
 const ROLES: [(&str, &[&str]); 2] = [
-    ("shop manager", &["shop.customer.get", "shop.customer.pii", "shop.label.get", "shop.order.get", "shop.product.cost"]),
-    ("shop clerk", &["shop.customer.get", "shop.order.get"]),
+    (
+        "shop manager",
+        &[
+            "shop.customer.credit",
+            "shop.customer.get",
+            "shop.customer.pii",
+            "shop.customer.update",
+            "shop.label.get",
+            "shop.order.correct",
+            "shop.order.create",
+            "shop.order.delete",
+            "shop.order.get",
+            "shop.order.update",
+            "shop.product.cost",
+        ],
+    ),
+    (
+        "shop clerk",
+        &["shop.customer.get", "shop.customer.update", "shop.order.create", "shop.order.delete", "shop.order.get", "shop.order.update"],
+    ),
 ];
 
 #[derive(Debug)]
@@ -41,9 +59,14 @@ const ACCOUNTS: [AccountTemplate; 3] = [
         username: "ana",
         role: "shop manager",
         tenants: &["nordic", "alpine"],
-        sees: "two tenants, with e-mail addresses, labels and costs",
+        sees: "two tenants, with e-mail addresses, labels and costs, and may change all their orders",
     },
-    AccountTemplate { username: "ben", role: "shop clerk", tenants: &["iberia"], sees: "another tenant, with e-mail addresses masked" },
+    AccountTemplate {
+        username: "ben",
+        role: "shop clerk",
+        tenants: &["iberia"],
+        sees: "another tenant, with e-mail addresses masked, and may change its open orders",
+    },
     AccountTemplate {
         username: "admin",
         role: "administrator",

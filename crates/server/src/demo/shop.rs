@@ -156,9 +156,10 @@ impl Shop {
         let note = if self.random.percent(10) { Text(self.random.pick(&NOTES)) } else { Null };
         self.orders += 1;
         let order = Number(self.orders);
-        let (month, placed) = (Text(&placed[.."2025-03".len()]), Text(&placed));
-        let row = [order, Number(customer), Text(status), Text(&total), placed, month, note];
-        self.insert("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)", &row)?;
+        let placed = Text(&placed);
+        let row = [order, Number(customer), Text(status), Text(&total), placed, note, placed];
+        let statement = "INSERT INTO orders (id, customer_id, status, total, placed_at, note, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+        self.insert(statement, &row)?;
         for (product, quantity) in lines {
             self.lines += 1;
             let price = money(price(product));

@@ -1,9 +1,10 @@
 //! The operations of the declared resources in the document.
 
 use identity::strategy::Strategy;
+use query::catalog::write_rules::{WriteOperation, WriteRules};
 use query::catalog::{Catalog, Resource};
 use query::describe::json_schema::Defined;
-use query::describe::{UniqueNames, is_findable, upper_first};
+use query::describe::{UniqueNames, is_findable, shown_version, upper_first};
 use query::json::Json;
 use query::json::build::texts;
 use query::object;
@@ -11,7 +12,7 @@ use query::object;
 use crate::query_service::explain;
 use crate::query_service::operation::ReadOperation;
 
-use super::{ALWAYS, json, member, problems, reference, success, token_optional, token_required};
+use super::{ALWAYS, id_parameter, json, member, problems, reference, success, token_optional, token_required, writes};
 
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
@@ -27,6 +28,7 @@ pub(super) fn paths(catalog: &Catalog, strategy: Strategy, defined: &[Defined], 
                 object! { "post" => describe(operation, resource, strategy, defined, id) },
             ));
         }
+        paths.extend(writes::paths(resource, strategy, defined, claims));
     }
     paths
 }
@@ -74,9 +76,19 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
         entries.push(member("security", if permissions.is_empty() { token_optional() } else { token_required() }));
     }
     entries.push(member("parameters", Json::Array(parameters(operation, resource))));
-    let body = object! { "application/json" => object! { "schema" => reference(&defined.request) } };
-    entries.push(member("requestBody", object! { "required" => false, "content" => body }));
-    let mut responses = vec![member("200", answer(operation, defined))];
+    let body = match &defined.writes {
+        Some(writes) if operation == ReadOperation::Explain => {
+            let writes = writes.requests.iter().map(|(_, request)| reference(request));
+            object! { "anyOf" => std::iter::once(reference(&defined.request)).chain(writes).collect::<Vec<Json>>() }
+        }
+        _ => reference(&defined.request),
+    };
+    entries.push(member("requestBody", object! { "required" => false, "content" => json(body) }));
+    let mut answer = answer(operation, defined);
+    if operation == ReadOperation::FindById && shown_version(resource).is_some() {
+        answer = writes::with_headers(answer, &[writes::ETAG]);
+    }
+    let mut responses = vec![member("200", answer)];
     let mut statuses = ALWAYS.to_vec();
     if !permissions.is_empty() {
         statuses.push(403);
@@ -94,22 +106,8 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
 }
 
 fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
-    let names: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
     if operation == ReadOperation::Explain {
-        return vec![
-            object! {
-                "name" => "analyze",
-                "in" => "query",
-                "description" => "Run the statement and add the database's own plan",
-                "schema" => object! { "type" => "boolean" },
-            },
-            object! {
-                "name" => "operation",
-                "in" => "query",
-                "description" => "The operation to explain; `paginate` if it is left out",
-                "schema" => object! { "type" => "string", "enum" => texts(explain::OPERATIONS.map(|(name, _)| name)) },
-            },
-        ];
+        return explain_parameters(resource);
     }
     let fields = object! {
         "name" => "fields",
@@ -117,14 +115,35 @@ fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
         "description" => "The fields to show, with commas between: `id,name,orders.total`. A relation named here must be loaded in `relations`",
         "schema" => object! { "type" => "string" },
     };
-    let id = object! {
-        "name" => "id",
-        "in" => "path",
-        "required" => true,
-        "description" => format!("The key: `{}`", names.join(",")),
-        "schema" => object! { "type" => "string" },
-    };
-    if operation == ReadOperation::FindById { vec![id, fields] } else { vec![fields] }
+    if operation == ReadOperation::FindById { vec![id_parameter(resource), fields] } else { vec![fields] }
+}
+
+fn explain_parameters(resource: &Resource) -> Vec<Json> {
+    let writes: Vec<&str> = resource.write_rules().into_iter().flat_map(WriteRules::operations).map(WriteOperation::as_str).collect();
+    let operations = explain::OPERATIONS.iter().map(|(name, _)| *name).chain(writes.iter().copied());
+    let mut parameters = vec![
+        object! {
+            "name" => "analyze",
+            "in" => "query",
+            "description" => "Run the statement and add the database's own plan",
+            "schema" => object! { "type" => "boolean" },
+        },
+        object! {
+            "name" => "operation",
+            "in" => "query",
+            "description" => "The operation to explain; `paginate` if it is left out",
+            "schema" => object! { "type" => "string", "enum" => texts(operations) },
+        },
+    ];
+    if !writes.is_empty() {
+        parameters.push(object! {
+            "name" => "id",
+            "in" => "query",
+            "description" => "The key of the row, for a write of one row",
+            "schema" => object! { "type" => "string" },
+        });
+    }
+    parameters
 }
 
 fn answer(operation: ReadOperation, defined: &Defined) -> Json {

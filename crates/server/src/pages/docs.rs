@@ -73,10 +73,11 @@ const PAGE: [Asset; 4] = [
     ("/docs/style.css", STYLE, include_str!("docs/style.css")),
     ("/docs/mark.svg", IMAGE, include_str!("docs/mark.svg")),
 ];
-const SCRIPTS: [Asset; 26] = scripts! {
+const SCRIPTS: [Asset; 29] = scripts! {
     "account.js" "answer.js" "catalog.js" "complete.js" "diagram.js" "dom.js" "editor.js" "examples.js" "explain.js"
-    "fragment.js" "grammar.js" "history.js" "json.js" "main.js" "menu.js" "paint.js" "playground.js" "pointer.js"
-    "programs.js" "reference.js" "request.js" "session.js" "snippets.js" "sql.js" "suggestions.js" "table.js"
+    "fragment.js" "grammar.js" "history.js" "inputs.js" "json.js" "main.js" "menu.js" "paint.js" "payload.js"
+    "playground.js" "pointer.js" "programs.js" "reference.js" "request.js" "session.js" "snippets.js" "sql.js"
+    "suggestions.js" "table.js" "writes.js"
 };
 
 pub(super) fn routes<S>(sign_in: SignIn) -> Router<S>
@@ -105,8 +106,7 @@ async fn visible_resources(
         Ok(caller) => caller,
         Err(problem) => return with_page_headers(problem.response()),
     };
-    let fields = graphql.engine.query_fields();
-    let visible = resources::visible((&queries.catalog, &fields), caller.viewer());
+    let visible = resources::visible((&queries.catalog, &graphql.engine), &caller);
     let Ok(text) = serde_json::to_vec(&visible) else {
         return Problem::Internal("could not write the resources of /docs").response();
     };

@@ -1,14 +1,18 @@
-//! The resources, fields, operators and relations that the policy lets one caller use, for `/docs/resources.json`.
+//! The resources, fields, operators, relations and writes that the policy lets one caller use, for `/docs/resources.json`.
 
-use std::collections::HashMap;
+mod writes;
 
 use query::catalog::{Catalog, FieldId, Relation, Resource, ResourceId};
 use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
 
+use crate::caller::Caller;
+use crate::graphql::{Engine, QueryFields, WriteFields};
 use crate::query_service::explain;
 use crate::query_service::operation::ReadOperation;
+
+use writes::DescribedWrites;
 
 #[derive(Debug, Serialize)]
 pub(super) struct VisibleResources<'c> {
@@ -19,8 +23,11 @@ pub(super) struct VisibleResources<'c> {
     resources: Vec<DescribedResource<'c>>,
 }
 
-/// The fields of the GraphQL query, by resource and operation.
-type QueryFields<'c> = HashMap<(ResourceId, &'static str), &'c str>;
+/// The names of GraphQL's root fields.
+struct RootNames<'c> {
+    queries: QueryFields<'c>,
+    writes: WriteFields<'c>,
+}
 
 #[derive(Debug, Serialize)]
 struct DescribedResource<'c> {
@@ -32,28 +39,48 @@ struct DescribedResource<'c> {
     key: Vec<&'c str>,
     fields: Vec<DescribedField<'c>>,
     relations: Vec<DescribedRelation<'c>>,
+    /// Present if the caller may write rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    write: Option<DescribedWrites<'c>>,
 }
 
 #[derive(Debug, Serialize)]
 struct DescribedOperation<'c> {
     name: &'static str,
     address: String,
-    /// The field of the GraphQL query that answers the same.
+    /// The field of the GraphQL query or mutation that does the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     graphql: Option<&'c str>,
 }
 
+/// The type of a field.
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "a wire type: each flag is a key of its own")]
-struct DescribedField<'c> {
-    name: &'c str,
+struct TypeDescription<'c> {
     #[serde(rename = "type")]
-    kind: &'static str,
+    name: &'static str,
     array: bool,
-    nullable: bool,
-    key: bool,
+    /// The values of an enum.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Vec<&'c str>>,
+}
+
+impl<'c> TypeDescription<'c> {
+    fn of(kind: &'c Type) -> Self {
+        let values = match kind.scalar() {
+            Scalar::Enum(values) => Some(values.iter().map(|value| &**value).collect()),
+            _ => None,
+        };
+        TypeDescription { name: kind.scalar().name(), array: matches!(kind, Type::Array(_)), values }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct DescribedField<'c> {
+    name: &'c str,
+    #[serde(flatten)]
+    kind: TypeDescription<'c>,
+    nullable: bool,
+    key: bool,
     /// Present if the value is masked for this caller; then it can only be shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     mask: Option<&'static str>,
@@ -72,29 +99,35 @@ struct DescribedRelation<'c> {
     target: &'c str,
 }
 
-pub(super) fn visible<'c>((catalog, fields): (&'c Catalog, &QueryFields<'c>), viewer: &Viewer) -> VisibleResources<'c> {
+pub(super) fn visible<'c>((catalog, engine): (&'c Catalog, &'c Engine), caller: &Caller) -> VisibleResources<'c> {
+    let viewer = caller.viewer();
+    let names = RootNames { queries: engine.query_fields(), writes: engine.write_fields() };
     let all = catalog.resources().len();
-    let entered = (0..all).filter_map(|id| Some((id, policy::authorize_read(catalog, id, viewer).ok()?.resource())));
-    let resources: Vec<_> = entered.map(|(id, resource)| describe((catalog, fields), (id, resource), viewer)).collect();
+    let resources: Vec<_> = (0..all).filter_map(|id| describe((catalog, &names), id, caller)).collect();
     VisibleResources { explain: viewer.has_permission(explain::PERMISSION), withheld: all - resources.len(), resources }
 }
 
-fn describe<'c>(
-    (catalog, graphql): (&'c Catalog, &QueryFields<'c>),
-    (id, resource): (ResourceId, &'c Resource),
-    viewer: &Viewer,
-) -> DescribedResource<'c> {
-    let found = viewer.sees_key(resource);
-    let fields = resource.fields.iter().enumerate().filter(|(_, field)| viewer.knows(field));
-    DescribedResource {
+/// A resource that the caller may read or write. Without the right to read it has no fields, relations and operations that read.
+fn describe<'c>((catalog, names): (&'c Catalog, &RootNames<'c>), id: ResourceId, caller: &Caller) -> Option<DescribedResource<'c>> {
+    let (resource, viewer) = (catalog.resource(id), caller.viewer());
+    let can_read = policy::authorize_read(catalog, id, viewer).is_ok();
+    let write = caller.may_write().ok().and_then(|()| writes::describe((catalog, &names.writes), id, viewer));
+    if !can_read && write.is_none() {
+        return None;
+    }
+    let found = can_read && viewer.sees_key(resource);
+    let fields = resource.fields.iter().enumerate().filter(|(_, field)| can_read && viewer.knows(field));
+    let relations = resource.relations.iter().filter(|_| can_read);
+    Some(DescribedResource {
         name: &resource.full_name,
         context: &resource.context,
         resource: &resource.name,
-        operations: operations((id, resource), graphql, viewer),
+        operations: if can_read { operations((id, resource), &names.queries, viewer) } else { Vec::new() },
         key: if found { resource.key_fields().map(|field| field.name.as_str()).collect() } else { Vec::new() },
         fields: fields.map(|(id, _)| describe_field(resource, id, viewer)).collect(),
-        relations: resource.relations.iter().filter_map(|relation| describe_relation(catalog, relation, viewer)).collect(),
-    }
+        relations: relations.filter_map(|relation| describe_relation(catalog, relation, viewer)).collect(),
+        write,
+    })
 }
 
 fn operations<'c>((id, resource): (ResourceId, &Resource), graphql: &QueryFields<'c>, viewer: &Viewer) -> Vec<DescribedOperation<'c>> {
@@ -117,17 +150,11 @@ fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> D
     let field = &resource.fields[id];
     let usable = viewer.sees_unmasked(field);
     let mask = field.mask.as_ref().filter(|_| !usable).map(|(mask, _)| mask.as_str());
-    let values = match field.kind.scalar() {
-        Scalar::Enum(values) => Some(values.iter().map(|value| &**value).collect()),
-        _ => None,
-    };
     DescribedField {
         name: &field.name,
-        kind: field.kind.scalar().name(),
-        array: matches!(field.kind, Type::Array(_)),
+        kind: TypeDescription::of(&field.kind),
         nullable: field.nullable,
         key: resource.key.contains(&id),
-        values,
         mask,
         operators: if usable { field.kind.operators() } else { Vec::new() },
         functions: if usable { field.kind.functions() } else { Vec::new() },

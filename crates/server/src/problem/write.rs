@@ -85,21 +85,29 @@ fn fault_head(kind: WriteFaultKind) -> ProblemHead {
     }
 }
 
+const FAULT_KINDS: [WriteFaultKind; 6] = [
+    WriteFaultKind::CheckFailed,
+    WriteFaultKind::Exists,
+    WriteFaultKind::InUse,
+    WriteFaultKind::NoSuchRow,
+    WriteFaultKind::Refused,
+    WriteFaultKind::OutOfRange,
+];
+
+/// The codes of faults that the database finds.
+pub(crate) fn write_fault_codes() -> impl Iterator<Item = &'static str> {
+    FAULT_KINDS.into_iter().map(|kind| fault_head(kind).1)
+}
+
 /// Every problem that only writes have.
 pub(crate) fn write_problems() -> Vec<super::ProblemKind> {
     let of = |kind| WriteProblem::Faults(vec![WriteFaultCode { kind, path: String::new(), message: String::new() }]);
-    let every = [
+    let others = [
         WriteProblem::Input(query::error::Error { faults: Vec::new() }),
         WriteProblem::OutOfScope,
-        of(WriteFaultKind::CheckFailed),
-        of(WriteFaultKind::Exists),
-        of(WriteFaultKind::InUse),
         WriteProblem::TooManyRows { max: 0 },
         WriteProblem::Stale,
-        of(WriteFaultKind::NoSuchRow),
-        of(WriteFaultKind::Refused),
-        of(WriteFaultKind::OutOfRange),
         WriteProblem::AnswerTooLarge,
     ];
-    every.into_iter().map(|problem| Problem::Write(problem).kind()).collect()
+    FAULT_KINDS.into_iter().map(of).chain(others).map(|problem| Problem::Write(problem).kind()).collect()
 }

@@ -50,10 +50,12 @@ impl QueryService {
         form: WriteForm,
         caller: &'c Caller,
     ) -> Result<WriteAccess<'s, 'c>, Problem> {
-        authorize_write(&self.catalog, resource, form.operation(), caller.viewer()).map_err(|denied| match denied {
+        let access = authorize_write(&self.catalog, resource, form.operation(), caller.viewer()).map_err(|denied| match denied {
             WriteDenied::NoOperation => NO_SUCH_PATH,
             WriteDenied::Permission(permission) => caller.refusal(permission),
-        })
+        })?;
+        caller.may_write()?;
+        Ok(access)
     }
 
     /// Validates a write and runs it.

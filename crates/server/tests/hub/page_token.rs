@@ -121,7 +121,7 @@ async fn the_token_ends_with_its_session_and_is_no_other_kind_of_token() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_token_reads_and_changes_nothing() {
     let hub = TestHub::start(Backend::Sqlite).await;
-    hub.add_account("rita", &["iam.role.get", "iam.role.create"]).await;
+    hub.add_account("rita", &["iam.role.get", "iam.role.create", "shop.note.get", "shop.note.create"]).await;
     let cookie = cookie(&hub.send(&posted("/sign-in", &[("username", "rita"), ("password", PASSWORD)])).await);
     let token = token(&hub, &cookie).await;
     hub.send(&as_bearer(post("/api/iam/roles/list", ""), &token)).await.good();
@@ -129,4 +129,12 @@ async fn the_token_reads_and_changes_nothing() {
     let refused = hub.send(&create).await.problem(403);
     assert_eq!(refused["code"], "CLIENT_MAY_NOT_ADMINISTER", "{refused}");
     assert!(refused["detail"].as_str().unwrap().contains("/docs"), "{refused}");
+    // Rows of a resource are no exception, over both protocols, and the page offers no write.
+    let row = as_bearer(post("/api/shop/notes/create", r#"{"payload": {"id": 900}}"#), &token);
+    assert_eq!(hub.send(&row).await.problem(403)["code"], "CLIENT_MAY_NOT_ADMINISTER");
+    let mutation = json!({ "query": "mutation { shopCreateNote(payload: { id: 900 }) { id } }" }).to_string();
+    let refused = hub.send(&as_bearer(post("/graphql", mutation), &token)).await.good();
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "CLIENT_MAY_NOT_ADMINISTER", "{refused}");
+    let seen = hub.send(&as_bearer(get("/docs/resources.json"), &token)).await.good();
+    assert!(seen["resources"].as_array().unwrap().iter().all(|resource| resource.get("write").is_none()), "{seen}");
 }

@@ -33,7 +33,7 @@ pub const REDIRECT: &str = "https://shop.test/callback";
 pub const PASSWORD: &str = "correct horse battery";
 pub const CLIENT: &str = "shop";
 
-const MANIFEST: &str = "[resource.shop.note]\npermission = \"shop.note.get\"\n[resource.shop.note.fields]\nid = { type = \"int\", key = true }\n[resource.shop.open]\ntable = \"notes\"\n[resource.shop.open.fields]\nid = { type = \"int\", key = true }\n";
+const MANIFEST: &str = "[resource.shop.note]\npermission = \"shop.note.get\"\n[resource.shop.note.write]\ncreate = \"shop.note.create\"\n[resource.shop.note.fields]\nid = { type = \"int\", key = true, write = \"create\" }\n[resource.shop.open]\ntable = \"notes\"\n[resource.shop.open.fields]\nid = { type = \"int\", key = true }\n";
 const SCRIPT: &str = "CREATE TABLE notes (id integer PRIMARY KEY); INSERT INTO notes VALUES (1);";
 
 pub struct TestHub {

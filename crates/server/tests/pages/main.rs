@@ -6,3 +6,4 @@ mod files;
 mod resources;
 #[path = "../support/mod.rs"]
 mod support;
+mod writes;

@@ -114,11 +114,24 @@ impl Demo {
 
     /// The customers that an account sees.
     async fn customers(&self, username: &str) -> Value {
-        let tokens = self.sign_in(username).await;
-        assert_eq!(tokens["return_to"], "/orders");
-        let bearer = format!("Bearer {}", tokens["access_token"].as_str().expect("a token"));
+        let bearer = self.bearer(username).await;
         let body = r#"{"query": {"relations": {"tenant": true}, "order": [{"field": "id"}], "limit": 200}}"#;
         post("/api/shop/customers/paginate", body).header("authorization", &bearer).send(self.address("app")).await.good()
+    }
+
+    /// The header of an account.
+    async fn bearer(&self, username: &str) -> String {
+        let tokens = self.sign_in(username).await;
+        assert_eq!(tokens["return_to"], "/orders");
+        format!("Bearer {}", tokens["access_token"].as_str().expect("a token"))
+    }
+
+    /// The answer of an operation on orders, which must have this status.
+    async fn orders(&self, bearer: &str, operation: &str, body: Value, status: u16) -> Value {
+        let path = format!("/api/shop/orders/{operation}");
+        let answer = post(&path, body.to_string()).header("authorization", bearer).send(self.address("app")).await;
+        assert_eq!(answer.status(), status, "{operation} {body}: {}", answer.text());
+        answer.json()
     }
 }
 
@@ -185,6 +198,48 @@ async fn two_servers_run_and_two_accounts_see_different_rows() {
     assert_eq!(status.code(), Some(0), "{}", demo.errors());
     assert_eq!(demo.left(), Vec::<String>::new());
     assert!(!answers(demo.address("hub")) && !answers(demo.address("app")));
+}
+
+// contract B4.4
+#[tokio::test]
+async fn a_clerk_writes_orders_of_one_tenant_and_an_administrator_restores_one() {
+    let demo = Demo::start();
+    let (ben, ana, admin) = (demo.bearer("ben").await, demo.bearer("ana").await, demo.bearer("admin").await);
+    let id = |page: &Value| page["rows"][0]["id"].clone();
+    let (own, foreign) = (id(&demo.customers("ben").await), id(&demo.customers("ana").await));
+
+    let missing = json!({ "payload": { "customerId": 999_999_999, "total": "10.00" } });
+    let missing = demo.orders(&ben, "create", missing, 422).await;
+    let refused = demo.orders(&ben, "create", json!({ "payload": { "customerId": foreign, "total": "10.00" } }), 422).await;
+    assert_eq!(refused["errors"], missing["errors"], "another tenant's customer is as unknown as none");
+    assert_eq!(refused["errors"][0]["path"], "/payload/customerId");
+
+    let order = json!({ "payload": { "customerId": own, "total": "10.00", "reference": "PO-1" } });
+    let order = demo.orders(&ben, "create", order, 201).await;
+    assert_eq!([&order["status"], &order["enteredBy"], &order["version"]], [&json!("new"), &json!("ben"), &json!(1)]);
+    assert_eq!(order["month"].as_str(), order["placedAt"].as_str().map(|placed| &placed[..7]));
+    let update = format!("update/{}", order["id"]);
+    let paid = json!({ "payload": { "status": "paid", "version": 1 }, "expect": { "status": { "eq": "new" } } });
+    assert_eq!(demo.orders(&ben, &update, paid.clone(), 200).await["version"], 2);
+    assert_eq!(demo.orders(&ben, &update, paid, 412).await["code"], "STALE");
+    let moved = demo.orders(&ben, &update, json!({ "payload": { "customerId": foreign } }), 422).await;
+    assert_eq!(moved["errors"][0]["path"], "/payload/customerId");
+    assert_eq!(demo.orders(&ben, &update, json!({ "payload": { "status": "returned" } }), 403).await["code"], "CHECK_FAILED");
+    demo.orders(&ana, &update, json!({ "payload": { "status": "shipped" } }), 404).await;
+    demo.orders(&ben, &update, json!({ "payload": { "total": "0.01" } }), 400).await;
+
+    let (delete, restore) = (format!("delete/{}", order["id"]), format!("restore/{}", order["id"]));
+    let (find, nothing) = (format!("find/{}", order["id"]), json!({}));
+    demo.orders(&ben, &delete, nothing.clone(), 200).await;
+    demo.orders(&ben, &find, nothing.clone(), 404).await;
+    demo.orders(&ben, &restore, nothing.clone(), 403).await;
+    assert_eq!(demo.orders(&admin, &restore, nothing.clone(), 200).await["version"], 4);
+    assert_eq!(demo.orders(&ben, &find, nothing, 200).await["status"], "paid");
+
+    assert_eq!(demo.orders(&ben, &update, json!({ "payload": { "status": "shipped" } }), 200).await["version"], 5);
+    let closed = demo.orders(&ben, &update, json!({ "payload": { "note": "late" } }), 403).await;
+    assert_eq!(closed["code"], "OUT_OF_SCOPE");
+    assert_eq!(demo.orders(&admin, &update, json!({ "payload": { "status": "returned" } }), 200).await["version"], 6);
 }
 
 // contract B4.2

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod create;
+mod descriptions;
 mod faults;
 mod fixture;
 mod graphql;

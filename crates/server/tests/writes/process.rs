@@ -117,7 +117,7 @@ async fn explain_shows_each_statement_of_a_write_and_where_its_conditions_come_f
         let explained = shop.good("orders/explain?operation=update&id=1", &body).await;
         let levels = explained["levels"].as_array().expect("levels");
         let paths: Vec<&str> = levels.iter().map(|level| level["path"].as_str().expect("a path")).collect();
-        assert_eq!(paths, ["target", "scope", "expect", "change", "after", "answer"], "{backend:?}");
+        assert_eq!(paths, ["target", "scope", "expect", "change", "answer"], "{backend:?}");
         let sources: Vec<(&str, &str)> = levels
             .iter()
             .flat_map(|level| {
@@ -131,8 +131,7 @@ async fn explain_shows_each_statement_of_a_write_and_where_its_conditions_come_f
             ("target", "query"),
             ("scope", "scope"),
             ("expect", "expect"),
-            ("after", "check"),
-            ("after", "policy"),
+            ("answer", "check"),
             ("answer", "policy"),
         ] {
             assert!(sources.contains(&expected), "{backend:?} {expected:?} in {sources:?}");

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use deadpool::managed::Pool;
 use futures_util::TryStreamExt;
+use futures_util::future::try_join;
 use query::sql::write::{Diagnosis, WriteQuery};
 use query::sql::{ChildLevel, Kind};
 use query::value::Value;
@@ -66,7 +67,11 @@ impl PostgresWrites {
 
     async fn try_write(&self, query: &WriteQuery) -> Result<Written, TransactionError> {
         let mut session = self.begin().await?;
-        let written = write(&mut session, query).await?;
+        let written = match write(&mut session, query).await {
+            // The pool may hold connections to a server that has restarted.
+            Err(TransactionError::Store(Error::Unavailable(_))) if !session.has_begun => return Err(TransactionError::Again),
+            result => result?,
+        };
         if query.dry_run {
             session.end("ROLLBACK").await?;
         } else {
@@ -94,21 +99,11 @@ impl PostgresWrites {
         tokio::time::timeout(self.postgres.timeout, work).await.unwrap_or(Err(TransactionError::Store(Error::Timeout)))
     }
 
-    /// Begins a transaction. A dropped session rolls it back.
+    /// A connection for a transaction, which begins with its first statement. A dropped session rolls it back.
     async fn begin(&self) -> Result<PostgresSession<'_>, Error> {
-        let mut can_retry = true;
-        loop {
-            let mut lease = lease(&self.pool).await?;
-            lease.enter(LeaseState::InTransaction);
-            let mut session = PostgresSession { lease, postgres: &self.postgres };
-            match session.batch("BEGIN").await {
-                Ok(()) => return Ok(session),
-                // The pool may hold connections to a server that has restarted.
-                Err(SessionError::Store(Error::Unavailable(_))) if can_retry => can_retry = false,
-                Err(SessionError::Store(error)) => return Err(error),
-                Err(SessionError::Refused(_) | SessionError::Again) => return Err(Error::Unavailable("BEGIN was refused".to_owned())),
-            }
-        }
+        let mut lease = lease(&self.pool).await?;
+        lease.enter(LeaseState::InTransaction);
+        Ok(PostgresSession { lease, postgres: &self.postgres, has_begun: false })
     }
 }
 
@@ -124,6 +119,8 @@ fn failure(error: TransactionError) -> WriteFailure {
 struct PostgresSession<'p> {
     lease: Lease,
     postgres: &'p Postgres,
+    /// Whether the server has begun the transaction.
+    has_begun: bool,
 }
 
 /// What a step returned, or why the database refused it.
@@ -136,8 +133,12 @@ impl PostgresSession<'_> {
 
     async fn batch(&mut self, text: &'static str) -> Result<(), SessionError> {
         let timeout = self.timeout();
-        let step = async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(text).await) };
-        self.lease.step(timeout, step).await?
+        let begin = if self.has_begun { "" } else { "BEGIN;" };
+        let text = format!("{begin}{text}");
+        let step = async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(&text).await) };
+        let result = self.lease.step(timeout, step).await?;
+        self.has_begun = true;
+        result
     }
 
     async fn end(mut self, text: &'static str) -> Result<(), SessionError> {
@@ -154,8 +155,9 @@ impl PostgresSession<'_> {
     ) -> Result<T, SessionError> {
         let timeout = self.timeout();
         let running = self.postgres.context.begin(statement.sql, StatementPart::Write);
+        let has_begun = self.has_begun;
         let step = async |connection: &mut Connection| -> Step<T> {
-            let stream = match open(connection, statement).await {
+            let stream = match open(connection, statement, has_begun).await {
                 Ok(stream) => stream,
                 Err(error) => {
                     if is_stale(&error) {
@@ -167,18 +169,27 @@ impl PostgresSession<'_> {
             sorted(read(stream).await)
         };
         let result = self.lease.step(timeout, step).await?;
+        self.has_begun = true;
         running.end(0);
         result
     }
 }
 
-async fn open(connection: &mut Connection, statement: Statement<'_>) -> Result<RowStream, tokio_postgres::Error> {
+/// Starts a statement. The first one takes the BEGIN with it, in the same round trip.
+async fn open(connection: &mut Connection, statement: Statement<'_>, has_begun: bool) -> Result<RowStream, tokio_postgres::Error> {
     let Statement { sql, params, keys } = statement;
-    if connection.prepare == Prepare::Off || !is_cached(sql.text()) {
-        return Box::pin(connection.client.query_typed_raw(sql.text(), bind::typed_list(params, keys))).await;
-    }
-    let prepared = connection.statement(sql).await?;
-    connection.client.query_raw(&prepared, bind::list(params, keys)).await
+    let is_prepared = connection.prepare == Prepare::On && is_cached(sql.text());
+    let prepared = if is_prepared { Some(connection.statement(sql).await?) } else { None };
+    let client = &connection.client;
+    let begin = async { if has_begun { Ok(()) } else { client.batch_execute("BEGIN").await } };
+    let run = async {
+        match &prepared {
+            Some(prepared) => client.query_raw(prepared, bind::list(params, keys)).await,
+            None => client.query_typed_raw(sql.text(), bind::typed_list(params, keys)).await,
+        }
+    };
+    // They are sent in this order.
+    try_join(begin, run).await.map(|((), stream)| stream)
 }
 
 fn is_stale(error: &tokio_postgres::Error) -> bool {

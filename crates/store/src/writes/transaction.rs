@@ -57,7 +57,6 @@ pub(crate) async fn write<S: WriteSession>(session: &mut S, query: &WriteQuery) 
     }
     let before = if query.answers_before() { answer(session, query, &keys).await? } else { None };
     change(session, query, &mut keys).await?;
-    session.settle_constraints().await?;
     if let Some(level) = &query.after
         && !are_all_there(session, level, &keys).await?
     {

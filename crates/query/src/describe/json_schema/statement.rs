@@ -1,6 +1,6 @@
 //! The schema of a statement, its relation nodes, its `aggregation` and its body.
 
-use crate::catalog::Relation;
+use crate::catalog::{Field, Relation};
 use crate::describe::{relation_comment, resource_comment, statement_field, usable};
 use crate::json::Json;
 use crate::json::build::texts;
@@ -16,7 +16,7 @@ impl SchemaBuilder<'_> {
         let sortable: Vec<String> =
             usable(self.resource).filter(|field| field.kind.is_sortable()).map(|field| field.name.clone()).collect();
         let parts = [
-            ("Where", self.clause()),
+            ("Where", self.clause(&self.name("Where"), |_| true)),
             ("Sortable", described(one_of(&sortable), "A field that can be sorted by")),
             ("Node", self.node()),
             ("Relations", self.relations()),
@@ -28,15 +28,16 @@ impl SchemaBuilder<'_> {
         entries.extend(parts.map(|(ending, schema)| (self.name(ending), schema)));
     }
 
-    fn clause(&self) -> Json {
-        let many = object! { "type" => "array", "items" => self.own("Where"), "minItems" => 1 };
+    /// A where clause with this name, over the usable fields that `fits` accepts.
+    pub(super) fn clause(&self, name: &str, fits: fn(&Field) -> bool) -> Json {
+        let many = object! { "type" => "array", "items" => self.shared(name), "minItems" => 1 };
         let mut properties = vec![
             ("and".to_owned(), described(many.clone(), "All of these hold")),
             ("or".to_owned(), described(many, "At least one of these holds")),
-            ("not".to_owned(), described(self.own("Where"), "This does not hold")),
+            ("not".to_owned(), described(self.shared(name), "This does not hold")),
         ];
         for (id, field) in self.resource.fields.iter().enumerate() {
-            if usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
+            if fits(field) && usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
                 properties.push((field.name.clone(), described(self.operators(id), statement_field(self.resource, field))));
             }
         }
@@ -66,15 +67,19 @@ impl SchemaBuilder<'_> {
         described(Json::Object(closed(properties, &[])), format!("How related rows of `{}` are loaded", self.resource.full_name))
     }
 
-    fn order(&self, field: Json) -> Json {
+    pub(super) fn order(&self, field: Json) -> Json {
         let entry = Json::Object(closed(vec![("field".to_owned(), field), ("dir".to_owned(), self.shared("Direction"))], &["field"]));
         object! { "type" => "array", "items" => entry, "maxItems" => MAX_ENTRIES as i64 }
     }
 
+    /// The names that `order` takes at top level.
+    pub(super) fn sorted_by(&self) -> Vec<String> {
+        self.paths(Type::is_sortable, |relation: &Relation| !relation.many)
+    }
+
     /// The six keys of a statement.
     fn keys(&self, aggregation: Json) -> Vec<(String, Json)> {
-        let fields = self.paths(Type::is_sortable, |relation: &Relation| !relation.many);
-        let field = described(one_of(&fields), "A field, or `relation.field` of a to-one relation");
+        let field = described(one_of(&self.sorted_by()), "A field, or `relation.field` of a to-one relation");
         let properties = vec![
             ("where".to_owned(), or_null(self.own("Where"))),
             ("relations".to_owned(), or_null(self.own("Relations"))),
@@ -144,12 +149,12 @@ fn present() -> Json {
 }
 
 /// An object that is not empty.
-fn filled() -> Json {
+pub(super) fn filled() -> Json {
     object! { "type" => "object", "minProperties" => 1 }
 }
 
 /// An object with all of these keys.
-fn required(properties: Vec<(String, Json)>) -> Json {
+pub(super) fn required(properties: Vec<(String, Json)>) -> Json {
     let keys: Vec<Json> = properties.iter().map(|(key, _)| Json::from(key.as_str())).collect();
     object! { "type" => "object", "required" => keys, "properties" => properties }
 }

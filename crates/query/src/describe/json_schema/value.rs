@@ -119,7 +119,7 @@ fn operators_name(kind: &Type) -> String {
 }
 
 /// A value of this type in a statement; an enum has a definition of its own.
-fn scalar_value(place: &str, scalar: &Scalar) -> Json {
+pub(super) fn scalar_value(place: &str, scalar: &Scalar) -> Json {
     let name = match scalar {
         Scalar::Bool => return object! { "type" => "boolean" },
         Scalar::Int => "IntValue",
@@ -163,6 +163,26 @@ fn operators(place: &str, kind: &Type, value: &Json) -> Json {
 
 fn one_or_list(value: &Json, list: Json) -> Json {
     object! { "anyOf" => [value.clone(), object! { "type" => "null" }, list] }
+}
+
+/// Any JSON but null, as a json field stores it.
+pub(super) fn json_value(place: &str) -> Json {
+    let inner = || or_null(reference(place, "JsonValue"));
+    let nested = object! {
+        "items" => inner(),
+        "propertyNames" => object! { "pattern" => TEXT },
+        "additionalProperties" => inner(),
+    };
+    let kinds = [
+        object! { "type" => "boolean" },
+        Json::Object(bounded_number()),
+        text(TEXT),
+        object! { "type" => "array", "items" => object! {} },
+        object! { "type" => "object", "additionalProperties" => true },
+    ];
+    // Twice `not`, because client generators fail on a type that contains itself, and do not look there.
+    let schema = object! { "anyOf" => kinds, "not" => object! { "not" => nested } };
+    described(schema, "Any JSON but null, without U+0000")
 }
 
 pub(super) fn alias() -> Json {

@@ -49,6 +49,33 @@ export interface KeysetPage<R, S> {
 }
 /** A group of an aggregation: entries of groupBy under their names, and a key for each measure. */
 export type Group = { [key: string]: string | number | boolean | null };
+/** The answer of a write with `returning: false`. */
+export interface WriteCount {
+  /** The number of rows that were written. */
+  count: number;
+}
+/** The answer of a write of several rows. */
+export interface WrittenRows<R> extends WriteCount {
+  rows: R[];
+}
+/** What an update changes: new values, numbers to add, or both. */
+export type WriteChanges<P, I> = { payload: P; increment?: I | null } | { payload?: P | null; increment: I };
+/** The rows of an update or delete by query: those of a condition, or all. */
+export type WriteTarget<T extends { where?: unknown }> =
+  | { query: T & { where: NonNullable<T["where"]> }; all?: false | null }
+  | { all: true; query?: (Omit<T, "where"> & { where?: null }) | null };
+/** What a write answers, and whether it only tries. */
+export interface WriteOptions<R> {
+  returning?: R | null;
+  /** Does everything and changes nothing. */
+  dryRun?: boolean | null;
+}
+/** Conditions on the rows of a write. */
+export interface WriteChecks<W, C, R> extends WriteOptions<R> {
+  /** What the rows must be before the write. */
+  expect?: W | null;
+  constraint?: C | null;
+}
 /** An error, as `application/problem+json`. */
 export interface Problem {
   type: string;
@@ -87,6 +114,20 @@ export type Answer<N extends ResourceName, O extends OperationName, S = {}> = O 
     : O extends "find"
       ? Row<N, S>
       : Row<N, S>[];
+/** The writes of a resource, as their paths end: `create`, `update/{id}`. */
+export type WriteName<N extends ResourceName> = keyof Resources[N]["writes"];
+/** The body of a write. */
+export type WriteRequest<N extends ResourceName, O extends WriteName<N>> = Resources[N]["writes"][O];
+/** A row in the answer of a write, with the relations that `returning` loads. Without the permission to read it is the key alone. */
+export type Returned<N extends ResourceName, B> = B extends { returning: infer R } ? (R extends object ? Row<N, R> : Row<N>) : Row<N>;
+/** The answer of a write to this body. */
+export type WriteAnswer<N extends ResourceName, O extends WriteName<N>, B = {}> = B extends { returning: false }
+  ? WriteCount
+  : O extends "update" | "delete"
+    ? WrittenRows<Returned<N, B>>
+    : B extends { payload: readonly unknown[] }
+      ? WrittenRows<Returned<N, B>>
+      : Returned<N, B>;
 "#;
 
 /// The operators, one interface for each set of them.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::catalog::{FieldId, Relation};
+use crate::catalog::{Field, FieldId, Relation};
 use crate::describe::{relation_comment, resource_comment, statement_field, usable};
 use crate::types::{Scalar, Type};
 
@@ -14,20 +14,20 @@ type Fits = fn(&Type) -> bool;
 
 impl TypeWriter<'_> {
     pub(super) fn statement(&self, out: &mut String) {
-        self.clause(out);
+        self.clause(out, &self.name("Where"), |_| true);
         self.paths(out);
         self.relations(out);
         self.aggregation(out);
         self.top(out);
     }
 
-    fn clause(&self, out: &mut String) {
-        let clause = self.name("Where");
+    /// A where clause with this name, over the usable fields that `fits` accepts.
+    pub(super) fn clause(&self, out: &mut String, clause: &str, fits: fn(&Field) -> bool) {
         comment(out, "", &format!("Which rows of `{}`; sibling keys are ANDed", self.resource.full_name));
         // Writing to a String cannot fail.
         _ = writeln!(out, "export interface {clause} {{\n  and?: readonly {clause}[];\n  or?: readonly {clause}[];\n  not?: {clause};");
         for (id, field) in self.resource.fields.iter().enumerate() {
-            if usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
+            if fits(field) && usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
                 comment(out, "  ", &statement_field(self.resource, field));
                 _ = writeln!(out, "  {}?: {};", field.name, operators_of(&field.kind, &self.asked_type(id)));
             }
@@ -40,7 +40,7 @@ impl TypeWriter<'_> {
     }
 
     /// A value as a statement writes it.
-    fn asked_type(&self, id: FieldId) -> String {
+    pub(super) fn asked_type(&self, id: FieldId) -> String {
         match self.resource.fields[id].kind.scalar() {
             Scalar::Bool => "boolean",
             Scalar::Int | Scalar::Float => "number",

@@ -9,8 +9,9 @@ CREATE TABLE customers (
 );
 CREATE TABLE customers_labels (customer_id INTEGER NOT NULL REFERENCES customers, label_id INTEGER NOT NULL REFERENCES labels, PRIMARY KEY (customer_id, label_id));
 CREATE TABLE orders (
-  id INTEGER PRIMARY KEY NOT NULL, customer_id INTEGER NOT NULL REFERENCES customers, status TEXT NOT NULL, total TEXT NOT NULL,
-  placed_at TEXT NOT NULL, month TEXT NOT NULL, note TEXT
+  id INTEGER PRIMARY KEY NOT NULL, customer_id INTEGER NOT NULL REFERENCES customers, status TEXT NOT NULL DEFAULT 'new',
+  total TEXT NOT NULL, placed_at TEXT NOT NULL, note TEXT, reference TEXT, entered_by TEXT, version INTEGER NOT NULL DEFAULT 1,
+  updated_at TEXT NOT NULL, deleted_at TEXT, month TEXT NOT NULL GENERATED ALWAYS AS (substr(placed_at, 1, 7)) STORED
 );
 CREATE TABLE order_lines (
   id INTEGER PRIMARY KEY NOT NULL, order_id INTEGER NOT NULL REFERENCES orders, product_id INTEGER NOT NULL REFERENCES products,

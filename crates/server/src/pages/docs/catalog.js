@@ -45,7 +45,8 @@ export class Catalog {
   search(words) {
     const wanted = words.toLowerCase().split(/\s+/).filter((word) => word !== '');
     return this.resources.filter((resource) => {
-      const names = [resource.name, ...resource.fields.map((field) => field.name), ...resource.relations.map((relation) => relation.name)];
+      const fields = [...resource.fields, ...(resource.write?.fields ?? [])];
+      const names = [resource.name, ...fields.map((field) => field.name), ...resource.relations.map((relation) => relation.name)];
       const lower = names.map((name) => name.toLowerCase());
       return wanted.every((word) => lower.some((name) => name.includes(word)));
     });
@@ -64,5 +65,14 @@ export function pathOf(resource, operation) {
 
 /** The path of one row, each part of the key encoded. */
 export function pathOfRow(resource, parts) {
-  return pathOf(resource, 'findById').replace('{id}', parts.map((part) => encodeURIComponent(part)).join(','));
+  return pathOf(resource, 'findById').replace('{id}', idOf(parts));
+}
+
+/** The path of a write, on the row with this key; undefined if the caller may not use it. */
+export function pathOfWrite(resource, form, parts) {
+  return resource.write.operations.find(({ name }) => name === form)?.address.replace('{id}', idOf(parts));
+}
+
+function idOf(parts) {
+  return parts.map((part) => encodeURIComponent(part)).join(',');
 }

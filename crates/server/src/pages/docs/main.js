@@ -8,10 +8,11 @@ import { clear } from './history.js';
 import { Playground } from './playground.js';
 import { nothing, overview, reference, withheldLine } from './reference.js';
 import { Session } from './session.js';
+import { Writes } from './writes.js';
 
 const find = (id) => document.getElementById(id);
 const content = find('content');
-const page = { catalog: null, account: null, playground: null, shown: null, notice: '' };
+const page = { catalog: null, account: null, playground: null, writes: null, shown: null, notice: '' };
 const session = new Session(document.documentElement.dataset.signIn, lost);
 const menu = new AccountMenu(session, { onToken: useToken, onSignOut: signOut });
 
@@ -44,7 +45,7 @@ async function reload() {
 
 function failed(error) {
   page.catalog = null;
-  page.playground?.close();
+  closeParts();
   menu.show(null);
   find('contexts').replaceChildren();
   const isRefused = error.status === 401 && session.isSignedIn;
@@ -74,8 +75,7 @@ function sideLink(resource) {
 /** Shows the resource that the URL names. */
 function show() {
   const state = read(location.hash);
-  page.playground?.close();
-  page.playground = null;
+  closeParts();
   page.shown = state.resource ?? null;
   for (const link of find('contexts').querySelectorAll('a')) {
     if (link.getAttribute('href') === linkTo(state.resource ?? '')) link.setAttribute('aria-current', 'page');
@@ -86,12 +86,22 @@ function show() {
   const notice = page.notice !== '' && element('p', { class: 'notice', role: 'alert' }, page.notice);
   page.notice = '';
   content.replaceChildren(...[notice, ...viewOf(resource, state)].filter(Boolean));
-  if (resource && state.statement === undefined) page.playground.begin();
+  if (state.statement === undefined) page.playground?.begin();
+}
+
+/** Ends the requests of the resource that was shown. */
+function closeParts() {
+  page.playground?.close();
+  page.writes?.close();
+  Object.assign(page, { playground: null, writes: null });
 }
 
 function viewOf(resource, state) {
   if (resource) {
-    page.playground = new Playground({ resource, catalog: page.catalog, session, state, onState: (changed) => saveInUrl(resource.name, changed), onOpen: open });
+    const { catalog } = page;
+    // A caller may have the right to write rows, and not to read them.
+    if (resource.operations.length > 0) page.playground = new Playground({ resource, catalog, session, state, onState: (changed) => saveInUrl(resource.name, changed), onOpen: open });
+    if (resource.write) page.writes = new Writes({ resource, catalog, session, onWritten: () => page.playground?.refresh() });
     return resourceView(resource);
   }
   if (page.catalog.resources.length === 0) return [nothing(page.catalog, { session, name: nameOf(page.account) })];
@@ -101,16 +111,20 @@ function viewOf(resource, state) {
 
 function resourceView(resource) {
   const onOperator = (field, operator) => page.playground.tryOperator(field, operator);
+  const { playground, writes } = page;
+  const ofReference = [['Fields', 'fields-title'], ['Relations', 'relations-title'], ['Paths', 'paths-title']];
+  const jumps = [...(writes ? [['Write', 'writes-title']] : []), ...(playground ? ofReference : [])];
   return [
     element(
       'header',
       { class: 'title' },
       element('p', { class: 'context' }, resource.context),
       element('h1', {}, resource.resource),
-      element('p', { class: 'jumps' }, [['Fields', 'fields-title'], ['Relations', 'relations-title'], ['Paths', 'paths-title']].map(([name, id]) => jump(name, id))),
+      element('p', { class: 'jumps' }, jumps.map(([name, id]) => jump(name, id))),
     ),
-    page.playground.node,
-    reference(resource, page.catalog, { isSignedIn: session.isSignedIn, onOperator }),
+    playground?.node ?? element('p', { class: 'lead' }, 'You may write rows of this resource, and not read them.'),
+    writes?.node,
+    playground && reference(resource, page.catalog, { isSignedIn: session.isSignedIn, onOperator }),
   ];
 }
 

@@ -9,8 +9,8 @@ import { clear, entries, remember } from './history.js';
 import { member, parse, pretty } from './json.js';
 import { Menu } from './menu.js';
 import { lineAndColumn, locate } from './pointer.js';
-import { Programs } from './programs.js';
-import { bodyOf, curl, pointerInText, send } from './request.js';
+import { Programs, TOKEN_NOTE } from './programs.js';
+import { bodyOf, curl, pointerInText, problemOf, send } from './request.js';
 import { graphql, typescript } from './snippets.js';
 
 const LABELS = { paginate: 'paginate', keysetPaginate: 'keyset-paginate', list: 'list', find: 'find', findById: 'find by id' };
@@ -22,7 +22,6 @@ const NO_JSON = 'The statement is not JSON yet; the first fault is marked.';
 const NO_ID = 'The id is missing.';
 /** `explain` takes a statement, without an id. */
 const WITHOUT_ID = 'This is the SQL of the statement alone: the condition on the key and the limit that “find by id” adds are not shown.';
-const TOKEN_NOTE = 'TOKEN is an environment variable with an access token.';
 
 export class Playground {
   /** `onState` is called with the state that can be shared: operation, id and statement; `onOpen` with an entry of the history. */
@@ -156,6 +155,13 @@ export class Playground {
   begin() {
     const { text } = this.editor;
     if (this.operation.value !== 'findById') this.request('rows', this.path(), (answer) => this.showRows(answer, text));
+  }
+
+  /** Runs the statement again, after a write changed rows. A text that is no JSON stays as it is. */
+  refresh() {
+    const { text } = this.editor;
+    const path = this.path();
+    if (path && parse(text).faults.length === 0) this.request('rows', path, (answer) => this.showRows(answer, text));
   }
 
   state() {
@@ -345,14 +351,6 @@ export class Playground {
     clearTimeout(this.pause);
     for (const menu of this.menus) menu.remove();
     for (const side of Object.keys(this.requests)) this.end(side);
-  }
-}
-
-function problemOf(text) {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {};
   }
 }
 

@@ -1,22 +1,26 @@
-// The tabs beside the statement: the same request as curl, TypeScript and GraphQL, to copy.
+// The tabs beside the statement, and beside the form of a write: the same request as curl, TypeScript and GraphQL, to copy.
 
 import { copyButton, element } from './dom.js';
 import { colouredJson } from './paint.js';
 
-const NAMES = ['Statement', 'curl', 'TypeScript', 'GraphQL'];
+const NAMES = ['curl', 'TypeScript', 'GraphQL'];
+export const TOKEN_NOTE = 'TOKEN is an environment variable with an access token.';
 
 export class Programs {
-  /** `editor` is the panel of the statement; `write(name)` gives a program as `{text, more, note, link}`, or a message. */
-  constructor(editor, write) {
-    this.write = write;
-    this.tabs = NAMES.map((name) =>
-      element('button', { type: 'button', role: 'tab', id: `program-${name}`, 'aria-controls': `source-${name}`, onclick: () => this.select(name) }, name),
+  /**
+   * `editor` is the panel of the first tab, which `first` names; `write(name)` gives a program as `{text, more, note, link}`, or a
+   * message. `prefix` keeps the ids of two groups of tabs apart.
+   */
+  constructor(editor, write, { first = 'Statement', prefix = '' } = {}) {
+    Object.assign(this, { write, first, names: [first, ...NAMES] });
+    this.tabs = this.names.map((name) =>
+      element('button', { type: 'button', role: 'tab', id: `${prefix}program-${name}`, 'aria-controls': `${prefix}source-${name}`, onclick: () => this.select(name) }, name),
     );
-    this.panels = NAMES.map((name) => element('div', { role: 'tabpanel', id: `source-${name}`, 'aria-labelledby': `program-${name}` }));
+    this.panels = this.names.map((name) => element('div', { role: 'tabpanel', id: `${prefix}source-${name}`, 'aria-labelledby': `${prefix}program-${name}` }));
     this.panels[0].append(editor);
-    this.list = element('div', { role: 'tablist', 'aria-label': 'Statement', onkeydown: (event) => this.key(event) }, this.tabs);
+    this.list = element('div', { role: 'tablist', 'aria-label': first, onkeydown: (event) => this.key(event) }, this.tabs);
     this.node = element('div', { class: 'programs' }, element('div', { class: 'bar' }, this.list), this.panels);
-    this.select('Statement');
+    this.select(first);
   }
 
   get selected() {
@@ -36,8 +40,8 @@ export class Programs {
   /** Writes the program of the selected tab again, after the statement has changed. */
   refresh() {
     const name = this.selected;
-    if (name === 'Statement') return;
-    const panel = this.panels[NAMES.indexOf(name)];
+    if (name === this.first) return;
+    const panel = this.panels[this.names.indexOf(name)];
     const program = this.write(name);
     panel.replaceChildren(...(program.message ? [element('p', { class: 'blank' }, program.message)] : parts(name, program)));
   }
@@ -45,7 +49,7 @@ export class Programs {
   key(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
-    const next = this.tabs[(NAMES.indexOf(this.selected) + step + NAMES.length) % NAMES.length];
+    const next = this.tabs[(this.names.indexOf(this.selected) + step + this.names.length) % this.names.length];
     this.select(next.textContent);
     next.focus();
     event.preventDefault();
@@ -62,7 +66,7 @@ function parts(name, { text, more, note, link }) {
 }
 
 const TOKEN = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`]*`|\b\d+(?:\.\d+)?\b|[A-Za-z_$][\w$]*|[^]/g;
-const WORDS = new Set(['await', 'const', 'curl', 'false', 'if', 'new', 'null', 'query', 'throw', 'true', 'type', 'unknown', 'string', 'number', 'boolean']);
+const WORDS = new Set(['await', 'const', 'curl', 'false', 'if', 'mutation', 'new', 'null', 'query', 'throw', 'true', 'type', 'unknown', 'string', 'number', 'boolean']);
 
 /** A program in coloured pieces. A word is no keyword right before a colon. */
 function coloured(text) {

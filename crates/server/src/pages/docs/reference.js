@@ -16,6 +16,12 @@ const ANSWERS = {
   find: 'the first row, or 404',
   findById: 'the row with that key, or 404',
   explain: 'the SQL',
+  create: 'the new row',
+  updateById: 'the row after the change',
+  update: '{count, rows} after the change',
+  deleteById: 'the row before it was deleted',
+  delete: '{count, rows} before they were deleted',
+  restoreById: 'the restored row',
 };
 
 /** The reference of one resource. `isSignedIn` adds a token to the example, `onOperator` tries an operator of a field. */
@@ -92,7 +98,7 @@ function relations(resource) {
 }
 
 function operationPaths(resource, isSignedIn) {
-  const rows = resource.operations.map(({ name, address }) =>
+  const rows = [...resource.operations, ...(resource.write?.operations ?? [])].map(({ name, address }) =>
     element('tr', {}, element('th', { scope: 'row' }, element('code', { class: 'path' }, `POST ${address}`)), element('td', {}, ANSWERS[name] ?? '')),
   );
   const example = curl(location.origin, resource.operations[0].address, '{"query": {"limit": 20}}', isSignedIn);
@@ -129,7 +135,7 @@ export function overview(catalog) {
             'li',
             {},
             element('a', { href: linkTo(resource.name) }, resource.resource),
-            element('span', { class: 'hint' }, `${counted(resource.fields.length, 'field')}, ${counted(resource.relations.length, 'relation')}`),
+            element('span', { class: 'hint' }, resource.operations.length > 0 ? `${counted(resource.fields.length, 'field')}, ${counted(resource.relations.length, 'relation')}` : 'for writing only'),
           ),
         ),
       ),

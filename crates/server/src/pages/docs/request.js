@@ -1,4 +1,4 @@
-// One request of the playground. The text goes into the body unchanged, so that no digit is lost.
+// One request of the page. The text goes into the body unchanged, so that no digit is lost.
 
 import { isBody } from './grammar.js';
 
@@ -42,6 +42,15 @@ async function readAll(answer, onProgress) {
     onProgress?.(bytes);
   }
   return { text: pieces.join('') + decoder.decode(), bytes };
+}
+
+/** The problem of a refusal; an empty object if the text has none. */
+export function problemOf(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 /** The same request for a terminal. */

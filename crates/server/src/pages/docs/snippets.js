@@ -1,4 +1,4 @@
-// The statement of the playground as programs: fetch in TypeScript, and a GraphQL query. Each runs as it stands.
+// A request of the page as programs: fetch in TypeScript, and a GraphQL query or mutation. Each runs as it stands.
 
 import { isBody } from './grammar.js';
 import { compact, member, parse, pretty } from './json.js';
@@ -41,15 +41,40 @@ export function graphql({ resource, operation, id, text }, catalog) {
   const inline = given.every(([, node]) => isLiteral(node));
   const values = given.map(([name, node]) => [name, inline ? literal(node, text, '    ') : `$${name}`]);
   if (id !== undefined) values.unshift(['id', JSON.stringify(id)]);
-  const line = values.map(([name, value]) => `${name}: ${value}`).join(', ');
-  const isShort = line.length <= MAX_WIDTH && !line.includes('\n');
-  const written = values.length === 0 ? '' : isShort ? `(${line})` : `(\n${values.map(([name, value]) => `    ${name}: ${value}`).join('\n')}\n  )`;
   const selection = selected(operation, found, resource, catalog);
   const head = inline || given.length === 0 ? 'query' : `query (${given.map(([name]) => `$${name}: QueryStatementInput`).join(', ')})`;
-  const query = `${head} {\n  ${field}${written} ${selection}\n}\n`;
-  const variables = inline ? '' : `{\n${given.map(([name, node]) => `  ${JSON.stringify(name)}: ${compact(node, text)}`).join(',\n')}\n}\n`;
-  return { query, variables };
+  const query = `${head} {\n  ${field}${argumentList(values)} ${selection}\n}\n`;
+  return { query, variables: inline ? '' : variablesOf(given, text) };
 }
+
+/** The arguments of a field, on one line if they fit. */
+function argumentList(values) {
+  const line = values.map(([name, value]) => `${name}: ${value}`).join(', ');
+  const isShort = line.length <= MAX_WIDTH && !line.includes('\n');
+  return values.length === 0 ? '' : isShort ? `(${line})` : `(\n${values.map(([name, value]) => `    ${name}: ${value}`).join('\n')}\n  )`;
+}
+
+function variablesOf(given, text) {
+  return `{\n${given.map(([name, node]) => `  ${JSON.stringify(name)}: ${compact(node, text)}`).join(',\n')}\n}\n`;
+}
+
+/** A write as a GraphQL mutation: `{query, variables}`; `text` is its body, `id` the key of the row. Null if GraphQL has no field for it. */
+export function mutation({ resource, form, id, text }, catalog) {
+  const field = resource.write.operations.find(({ name }) => name === form)?.graphql;
+  if (!field) return null;
+  const { root } = parse(text);
+  const given = root.members.map(({ key, value }) => [key.value, value]);
+  const inline = given.every(([, node]) => isLiteral(node));
+  const type = upperFirst(resource.context) + upperFirst(resource.resource);
+  const types = { payload: `${type}${form === 'create' ? 'Create' : 'Update'}Input!`, expect: 'JSON', dryRun: 'Boolean' };
+  const values = given.map(([name, node]) => [name, inline ? literal(node, text, '    ') : `$${name}`]);
+  if (id !== undefined) values.unshift(['id', JSON.stringify(id)]);
+  const head = inline ? 'mutation' : `mutation (${given.map(([name]) => `$${name}: ${types[name]}`).join(', ')})`;
+  const query = `${head} {\n  ${field}${argumentList(values)} ${rowSelection(resource, catalog, [], '  ')}\n}\n`;
+  return { query, variables: inline ? '' : variablesOf(given, text) };
+}
+
+const upperFirst = (name) => name.charAt(0).toUpperCase() + name.slice(1);
 
 function isLiteral(node) {
   if (node?.kind === 'object') return node.members.every(({ key, value }) => isName(key.value) && isLiteral(value));
@@ -101,21 +126,31 @@ export function typescript({ origin, path, resource, operation, text, signedIn }
   const { root } = parse(text);
   const found = layers(root);
   const row = isAggregated(found) ? 'Record<string, unknown>' : rowType(resource, catalog, Object.values(found), '');
-  const name = resource.resource.charAt(0).toUpperCase() + resource.resource.slice(1);
+  const name = upperFirst(resource.resource);
   const answers = {
     paginate: `{ total: number; count: number; rows: ${name}[] }`,
     keysetPaginate: `{ count: number; rows: ${name}[]; next: object | null }`,
     list: `${name}[]`,
   };
-  const answer = answers[operation] ?? name;
+  const json = !root ? null : isBody(root) ? compact(root, text) : `{"query": ${compact(root, text)}}`;
+  return program({ name, row, answer: answers[operation] ?? name, url: origin + path, json, signedIn });
+}
+
+/** A write as a program in TypeScript that prints the row; `text` is the body. */
+export function typescriptOfWrite({ origin, path, resource, text, signedIn }, catalog) {
+  const name = upperFirst(resource.resource);
+  return program({ name, row: rowType(resource, catalog, [], ''), answer: name, url: origin + path, json: text, signedIn });
+}
+
+function program({ name, row, answer, url, json, signedIn }) {
   const headers = ["'Content-Type': 'application/json'", signedIn && 'Authorization: `Bearer ${process.env.TOKEN}`'].filter(Boolean).join(', ');
   return [
     `type ${name} = ${row};`,
     '',
-    `const response = await fetch(${quoted(origin + path)}, {`,
+    `const response = await fetch(${quoted(url)}, {`,
     "  method: 'POST',",
     `  headers: { ${headers} },`,
-    `  body: ${body(root, text)},`,
+    `  body: ${body(json)},`,
     '});',
     'if (!response.ok) throw new Error(await response.text());',
     `const answer: ${answer} = await response.json();`,
@@ -125,11 +160,11 @@ export function typescript({ origin, path, resource, operation, text, signedIn }
 }
 
 /** The body of the request. JavaScript would round some numbers, so a text with such a number stays a text. */
-function body(root, text) {
-  if (!root) return "'{}'";
-  const json = isBody(root) ? compact(root, text) : `{"query": ${compact(root, text)}}`;
-  if (!keepsNumbers(root, text)) return quoted(json);
-  return `JSON.stringify(${pretty(parse(json).root, json).replaceAll('\n', '\n  ')})`;
+function body(json) {
+  if (json === null) return "'{}'";
+  const { root } = parse(json);
+  if (!keepsNumbers(root, json)) return quoted(json);
+  return `JSON.stringify(${pretty(root, json).replaceAll('\n', '\n  ')})`;
 }
 
 function keepsNumbers(node, text) {

@@ -1,0 +1,86 @@
+//! What the descriptions of writes share: the forms of a resource, the fields of a payload, and the comments on them.
+
+use crate::catalog::write_rules::WriteOperation;
+use crate::catalog::{Field, FieldId, Resource};
+use crate::json::build::compact;
+use crate::payload::WriteForm;
+
+use super::{is_findable, type_of, usable};
+
+/// The writes of a resource, as their paths end. A write by id needs a key to find a row by.
+pub fn write_forms(resource: &Resource) -> impl Iterator<Item = WriteForm> {
+    WriteForm::ALL.into_iter().filter(|form| resource.has_write(form.operation()) && (!form.takes_id() || is_findable(resource)))
+}
+
+/// The version of a row, which `ETag` holds, if rows show it.
+pub fn shown_version(resource: &Resource) -> Option<FieldId> {
+    resource.write_rules()?.version.filter(|id| !resource.fields[*id].hidden)
+}
+
+/// The fields that a payload of this operation may have, hidden ones too.
+pub(super) fn writable(resource: &Resource, operation: WriteOperation) -> impl Iterator<Item = (FieldId, &Field)> {
+    resource.fields.iter().enumerate().filter(move |(_, field)| field.is_writable(operation))
+}
+
+/// Whether a new row needs the field in its payload.
+pub(super) fn is_required(field: &Field) -> bool {
+    field.is_required() && !field.has_preset(WriteOperation::Create)
+}
+
+/// The key of a row in a payload. `None` if a part of it is hidden.
+pub(super) fn payload_key(resource: &Resource) -> Option<&[FieldId]> {
+    resource.key_fields().all(|field| !field.hidden).then_some(&resource.key)
+}
+
+/// The fields that an update can add to.
+pub(super) fn increments(resource: &Resource) -> impl Iterator<Item = (FieldId, &Field)> {
+    writable(resource, WriteOperation::Update).filter(|(_, field)| field.is_number())
+}
+
+/// Whether the resource has derived fields, which choose no rows of a write.
+pub(super) fn has_derived(resource: &Resource) -> bool {
+    usable(resource).any(|field| field.derived.is_some())
+}
+
+/// The comment on a field in a payload.
+pub(super) fn payload_field(resource: &Resource, field: &Field) -> String {
+    let rules = &field.rules.values;
+    let mut parts = vec![type_of(resource, field)];
+    parts.extend(rules.min_json().map(|min| format!("at least {}", compact(min))));
+    parts.extend(rules.max_json().map(|max| format!("at most {}", compact(max))));
+    parts.extend(rules.min_length.map(|count| format!("at least {count} characters")));
+    parts.extend(rules.max_length.map(|count| format!("at most {count} characters")));
+    parts.extend(rules.pattern().map(|pattern| format!("matches `{pattern}`")));
+    parts.extend(rules.min_items.map(|count| format!("at least {count} items")));
+    parts.extend(rules.max_items.map(|count| format!("at most {count} items")));
+    let text = parts.join(", ");
+    match &field.rules.permission {
+        Some(permission) => format!("{text}; to write it requires the permission `{permission}`"),
+        None => text,
+    }
+}
+
+/// What a body does, in one line.
+pub(super) fn form_comment(form: WriteForm, resource: &Resource) -> String {
+    let name = &resource.full_name;
+    match form {
+        WriteForm::Create => format!("Creates one row of `{name}`, or a list of rows"),
+        WriteForm::UpdateById => format!("Changes the row of `{name}` with the key in the path"),
+        WriteForm::Update => format!("Changes rows of `{name}`: those of `query`, or each row of a list by its key"),
+        WriteForm::DeleteById => format!("Deletes the row of `{name}` with the key in the path"),
+        WriteForm::Delete => format!("Deletes rows of `{name}`"),
+        WriteForm::RestoreById => format!("Restores the deleted row of `{name}` with the key in the path"),
+    }
+}
+
+/// The end of the name of a body.
+pub(super) fn request_ending(form: WriteForm) -> &'static str {
+    match form {
+        WriteForm::Create => "CreateRequest",
+        WriteForm::UpdateById => "UpdateByIdRequest",
+        WriteForm::Update => "UpdateRequest",
+        WriteForm::DeleteById => "DeleteByIdRequest",
+        WriteForm::Delete => "DeleteRequest",
+        WriteForm::RestoreById => "RestoreByIdRequest",
+    }
+}
