@@ -118,13 +118,13 @@ impl QueryService {
     fn described(&self, plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
         let mut described = Vec::new();
         for fault in faults {
-            let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id)).collect();
+            let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id, fault.item)).collect();
             let message = message(fault.kind, &fields);
             if fields.is_empty() {
                 described.push(WriteFaultCode { kind: fault.kind, path: place(plan, fault, None), message: message.clone() });
             }
             for id in &fault.fields {
-                let Some(name) = plan.payload_name(*id) else { continue };
+                let Some(name) = plan.payload_name(*id, fault.item) else { continue };
                 let path = place(plan, fault, Some((*id, name)));
                 described.push(WriteFaultCode { kind: fault.kind, path, message: message.clone() });
             }
