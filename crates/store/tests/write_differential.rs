@@ -13,7 +13,7 @@ use oracle::{Form, World, WriteGenerator, WriteOutcome, WriteRequest};
 use support::writes::{RawRows, Side, moment, state, viewer};
 
 /// Sequences of a run, unless the environment has another number.
-const SEQUENCES: u64 = 400;
+const SEQUENCES: u64 = 500;
 /// Writes of a sequence.
 const STEPS: usize = 20;
 /// Sequences that run at the same time, each on databases of its own.
@@ -89,7 +89,11 @@ fn count(counts: &mut Counts, outcome: &WriteOutcome) {
     match outcome {
         WriteOutcome::Invalid(faults) => faults.iter().for_each(|fault| add(&fault.code)),
         WriteOutcome::Refused { faults, broken } => {
+<<<<<<< HEAD
             faults.iter().chain(broken.iter().flatten().flatten()).for_each(|fault| add(&fault.code));
+=======
+            faults.iter().chain(broken.iter().flatten().flatten()).for_each(|fault| add(&fault.code))
+>>>>>>> write-oracle
         }
         WriteOutcome::Done { count: 0, .. } => add("Nothing"),
         other => add(format!("{other:?}").split([' ', '{']).next().expect("a word")),

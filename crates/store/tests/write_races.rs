@@ -114,6 +114,28 @@ async fn writers_of_the_same_rows_in_other_orders_wait_for_each_other() {
     }
 }
 
+// contract W3.1, contract W3.7
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_of_rows_and_of_rows_that_refer_to_them_do_not_wait_in_a_circle() {
+    for side in sides().await {
+        let write = |number: usize| {
+            let ids = if number % 4 < 2 { [6, 1] } else { [1, 6] };
+            let name = format!("n{number}");
+            let item = |id: i32| match number % 2 {
+                0 => json!({ "id": id, "name": name }),
+                _ => json!({ "customerId": id, "no": 100 + number }),
+            };
+            let (resource, form) = if number % 2 == 0 { ("crm.customer", Form::Update) } else { ("crm.order", Form::Create) };
+            request(resource, form, &[], json!({ "payload": ids.map(item) }))
+        };
+        let started = std::time::Instant::now();
+        let outcomes = at_once(&side, &(0..WRITERS).map(write).collect::<Vec<_>>()).await;
+        assert!(outcomes.iter().all(WriteOutcome::is_done), "{}: {outcomes:?}", side.name);
+        println!("{}: {:?}", side.name, started.elapsed());
+        side.drop().await;
+    }
+}
+
 // contract W3.5
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_two_new_rows_with_the_same_unique_key_exists() {

@@ -3,6 +3,7 @@
 //! Written from part W of the contract. It knows no SQL: each rule is a loop over rows.
 
 mod body;
+mod change;
 mod database;
 mod dump;
 mod fixture;

@@ -53,10 +53,11 @@ pub struct WritePlan<'c> {
 }
 
 impl WritePlan<'_> {
-    /// The name of a field, if the caller's payload may have it. Other fields are not named to a client.
-    pub fn payload_name(&self, id: FieldId) -> Option<&str> {
+    /// The name of a field, if this row of the caller's payload has it. Other fields are not named to a client.
+    pub fn payload_name(&self, id: FieldId, item: Option<usize>) -> Option<&str> {
         let field = &self.resource.fields[id];
-        let is_written = self.rows.iter().any(|row| row.fields().any(|written| written == id));
+        let row = self.rows.get(item.filter(|_| self.is_list).unwrap_or(0))?;
+        let is_written = row.fields().any(|written| written == id);
         (is_written && field.rules.write.is_some()).then_some(field.name.as_str())
     }
 

@@ -13,7 +13,7 @@ use crate::statement::{Direction, Function};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
-use super::tree::{Logic, Operand, PivotColumn, SqlLookup};
+use super::tree::{Logic, Operand, PivotColumn, RowLock, SqlLookup};
 use super::{Arity, Decode, Kind, Writer};
 
 pub(super) use postgres::inserted_rows;
@@ -242,9 +242,12 @@ pub(super) fn before_any(writer: &mut Writer, branches: usize) {
 }
 
 /// Locks the rows of a table until the transaction ends.
-pub(super) fn lock_rows(writer: &mut Writer, alias: Alias) {
+pub(super) fn lock_rows(writer: &mut Writer, alias: Alias, lock: RowLock) {
     if writer.dialect == Dialect::Postgres {
-        writer.raw(" FOR UPDATE OF ");
+        writer.raw(match lock {
+            RowLock::Change => " FOR NO KEY UPDATE OF ",
+            RowLock::Delete => " FOR UPDATE OF ",
+        });
         writer.alias(alias);
     }
 }

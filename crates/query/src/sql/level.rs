@@ -11,8 +11,8 @@ use super::dialect::{self, ParentLimit};
 use super::exists::lookup;
 use super::join::FromKeys;
 use super::tree::{
-    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, OrderBy, SelectList, SqlJoin,
-    SqlSelect, TableAlias,
+    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, OrderBy, RowLock, SelectList,
+    SqlJoin, SqlSelect, TableAlias,
 };
 use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, print, scope};
 
@@ -155,8 +155,8 @@ impl<'p> Fetch<'p> {
 }
 
 /// The same level, with rows that stay locked until the transaction ends.
-pub(super) fn locking(parent: &Resource, child: &Child<'_>, dialect: Dialect) -> (Owner, Level) {
-    keyed(parent, child, dialect, Some(child.select.scope.table.alias))
+pub(super) fn locking(parent: &Resource, child: &Child<'_>, lock: RowLock, dialect: Dialect) -> (Owner, Level) {
+    keyed(parent, child, dialect, Some((child.select.scope.table.alias, lock)))
 }
 
 /// The rows of a relation for the keys of its parents.
@@ -164,7 +164,7 @@ pub(super) fn child_level(parent: &Resource, child: &Child<'_>, dialect: Dialect
     keyed(parent, child, dialect, None)
 }
 
-fn keyed(parent: &Resource, child: &Child<'_>, dialect: Dialect, locked: Option<Alias>) -> (Owner, Level) {
+fn keyed(parent: &Resource, child: &Child<'_>, dialect: Dialect, locked: Option<(Alias, RowLock)>) -> (Owner, Level) {
     let select = &child.select;
     let mut columns = Columns::of(select, dialect);
     let rows = ChildRows { child, keys: FromKeys::new(parent, child), dialect };

@@ -45,8 +45,8 @@ impl Writer {
         if select.fenced {
             dialect::fence(self);
         }
-        if let Some(alias) = select.locked {
-            dialect::lock_rows(self, alias);
+        if let Some((alias, lock)) = select.locked {
+            dialect::lock_rows(self, alias, lock);
         }
     }
 

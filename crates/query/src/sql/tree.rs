@@ -47,7 +47,16 @@ pub(super) struct SqlSelect<'p> {
     /// Whether the planner must not join this subquery with the query around it.
     pub(super) fenced: bool,
     /// The table with rows that stay locked until the transaction ends. SQLite has one writer and needs no locks.
-    pub(super) locked: Option<Alias>,
+    pub(super) locked: Option<(Alias, RowLock)>,
+}
+
+/// What a lock keeps other transactions from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RowLock {
+    /// Changing the row. New rows may refer to it, because its key stays.
+    Change,
+    /// Changing the row and referring to it.
+    Delete,
 }
 
 impl<'p> SqlSelect<'p> {

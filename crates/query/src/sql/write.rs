@@ -11,7 +11,7 @@ use crate::plan::{Child, Select};
 use crate::pointer::Layer;
 use crate::value::Value;
 
-use super::tree::{ColumnUse, Expression, SelectList, SqlSelect};
+use super::tree::{ColumnUse, Expression, RowLock, SelectList, SqlSelect};
 use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, scope};
 
 pub use diagnosis::{Diagnosis, IncrementCheck, KeyedCheck, PartialReference, RowStatement, UniqueLookup, diagnosis};
@@ -72,10 +72,11 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
     let resource = plan.resource;
     let keyed = |child: &Child<'_>| keyed_level(resource, child, dialect);
     let target = plan.target.as_ref().map(|target| {
+        let row_lock = if deletes(plan) { RowLock::Delete } else { RowLock::Change };
         let is_locked_later = target.is_chosen && dialect::strategies(dialect).locks_rows;
         Target {
-            level: target_level(&target.select, !is_locked_later, dialect),
-            lock: is_locked_later.then(|| lock(plan, dialect)).flatten(),
+            level: target_level(&target.select, (!is_locked_later).then_some(row_lock), dialect),
+            lock: is_locked_later.then(|| lock(plan, row_lock, dialect)).flatten(),
             keys: target.keys.clone(),
             max_rows: target.max_rows,
         }
@@ -93,6 +94,11 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
     }
 }
 
+/// Whether the write removes rows from the table.
+fn deletes(plan: &WritePlan<'_>) -> bool {
+    plan.form.operation() == WriteOperation::Delete && plan.resource.soft_delete.is_none()
+}
+
 /// The rows with given keys.
 fn keyed_level(resource: &Resource, child: &Child<'_>, dialect: Dialect) -> ChildLevel {
     let (owner, level) = level::child_level(resource, child, dialect);
@@ -101,19 +107,19 @@ fn keyed_level(resource: &Resource, child: &Child<'_>, dialect: Dialect) -> Chil
 }
 
 /// The keys of the rows that a select finds.
-fn target_level(select: &Select<'_>, is_locked: bool, dialect: Dialect) -> Level {
+fn target_level(select: &Select<'_>, lock: Option<RowLock>, dialect: Dialect) -> Level {
     let table = &select.scope.table;
     let columns = table.resource.key.iter().map(|id| Expression::Column(table.column(*id), ColumnUse::Key)).collect();
     let tree = scope::select(SelectList::unnamed(columns), &select.scope, dialect);
-    let locked = is_locked.then_some(table.alias);
+    let locked = lock.map(|lock| (table.alias, lock));
     let tree = SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, locked, ..tree };
     Level { sql: print::sql(&tree, dialect), outputs: Vec::new(), children: Vec::new(), page_end: None }
 }
 
 /// Locks the rows with given keys, in the order of the keys.
-fn lock(plan: &WritePlan<'_>, dialect: Dialect) -> Option<ChildLevel> {
+fn lock(plan: &WritePlan<'_>, row_lock: RowLock, dialect: Dialect) -> Option<ChildLevel> {
     let child = plan.lock.as_ref()?;
-    let (owner, level) = level::locking(plan.resource, child, dialect);
+    let (owner, level) = level::locking(plan.resource, child, row_lock, dialect);
     let parent_columns = (0..plan.resource.key.len()).collect();
     Some(ChildLevel { key: child.relation.json_key.clone(), many: false, parent_columns, owner, level })
 }

@@ -157,7 +157,7 @@ fn refused(refusal: WriteRefusal) -> WriteOutcome {
 fn described(plan: &WritePlan<'_>, faults: &[StoreFault]) -> Vec<WriteFault> {
     let mut described = Vec::new();
     for fault in faults {
-        let named: Vec<_> = fault.fields.iter().filter_map(|id| Some((*id, plan.payload_name(*id)?))).collect();
+        let named: Vec<_> = fault.fields.iter().filter_map(|id| Some((*id, plan.payload_name(*id, fault.item)?))).collect();
         if named.is_empty() {
             described.push(WriteFault::new(code(fault.kind), place(plan, fault)));
         }

@@ -30,6 +30,10 @@ pub(super) fn read(world: &World, viewer: &Viewer, request: &WriteRequest) -> Re
     let resource = world.schema.resource(&request.resource);
     let mut reader = Reader { world, viewer, request, resource, faults: Vec::new() };
     let items = reader.items();
+    let keys = resource.keys();
+    if request.form.takes_id() && !keys.iter().zip(&request.id).all(|(field, text)| key_part(field, text).is_some()) {
+        reader.fault("QS313", "/id");
+    }
     if reader.faults.is_empty() { Ok(items) } else { Err(reader.faults) }
 }
 
@@ -62,10 +66,6 @@ impl<'a> Reader<'a> {
                 let is_known = Form::Update.keys().contains(&key.as_str());
                 self.fault(if is_known { "WR102" } else { "WR101" }, format!("/{key}"));
             }
-        }
-        let keys = self.resource.keys();
-        if form.takes_id() && !keys.iter().zip(&self.request.id).all(|(field, text)| key_part(field, text).is_some()) {
-            self.fault("QS313", "/id");
         }
         let payload = member(self.request, "payload");
         if form == Form::UpdateById && is_list(self.request) {

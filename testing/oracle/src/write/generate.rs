@@ -7,8 +7,9 @@ use super::fixture::{write_viewer, write_viewers};
 use super::{Form, WriteRequest};
 use crate::random::Random;
 use crate::schema::Resource;
+use crate::session::Session;
 use crate::viewer::Viewer;
-use crate::world::World;
+use crate::world::{Row, World};
 use serde_json::{Value, json};
 
 /// The writable resources, the more interesting ones more often.
@@ -40,6 +41,8 @@ struct Maker<'g> {
     viewer: &'static Viewer,
     resource: &'g Resource,
     form: Form,
+    /// The rows that the write can reach.
+    reach: Vec<&'g Row>,
 }
 
 impl WriteGenerator {
@@ -56,9 +59,21 @@ impl WriteGenerator {
     /// A write of this viewer to these rows.
     pub fn next_of(&mut self, world: &World, viewer: &'static Viewer) -> WriteRequest {
         let resource = world.schema.resource(RESOURCES[self.random.below(RESOURCES.len())]);
-        let form = *self.random.pick(&FORMS);
-        Maker { random: &mut self.random, world, viewer, resource, form }.request()
+        let mut form = *self.random.pick(&FORMS);
+        let exists = |form: Form| resource.writes.as_ref().is_some_and(|writes| writes.right(form.operation()).is_some());
+        while !exists(form) && !self.random.one_in(20) {
+            form = *self.random.pick(&FORMS);
+        }
+        let reach = match form {
+            Form::RestoreById => world.rows(&resource.name).iter().filter(|row| is_deleted(resource, row)).collect(),
+            _ => Session::new(world, viewer).visible(resource).to_vec(),
+        };
+        Maker { random: &mut self.random, world, viewer, resource, form, reach }.request()
     }
+}
+
+fn is_deleted(resource: &Resource, row: &Row) -> bool {
+    resource.soft_delete.as_ref().is_some_and(|field| !row[resource.index(field)].is_null())
 }
 
 impl Maker<'_> {
@@ -96,9 +111,17 @@ impl Maker<'_> {
         WriteRequest { viewer: self.viewer.name, resource: self.resource.name.clone(), form: self.form, id, if_match, body }
     }
 
-    /// The key of a random row, in reach or not, or of none.
+    /// A row in reach, seldom another one.
+    fn any_row(&mut self) -> Option<Row> {
+        if self.reach.is_empty() || self.random.one_in(8) {
+            return self.random.choose(self.world.rows(&self.resource.name)).cloned();
+        }
+        self.random.choose(&self.reach).map(|row| (*row).clone())
+    }
+
+    /// The key of a random row, or of none.
     fn id(&mut self) -> Vec<String> {
-        let row = self.random.choose(self.world.rows(&self.resource.name)).cloned();
+        let row = self.any_row();
         let keys = self.resource.keys();
         let part = |field: &&crate::schema::Field| match &row {
             Some(row) => match row[self.resource.index(&field.name)].show(field.kind) {

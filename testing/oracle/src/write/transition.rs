@@ -1,8 +1,7 @@
 //! One write: the answer and the next state.
 
 use super::body::{self, Item, is_list, key_part, member, same_key};
-use super::database;
-use super::outcome::{WriteFault, WriteOutcome};
+use super::outcome::WriteOutcome;
 use super::value;
 use super::{Form, Moment, WriteRequest};
 use crate::cell::Cell;
@@ -23,16 +22,17 @@ pub fn write(world: &World, viewer: &Viewer, request: &WriteRequest, moment: &Mo
     }
 }
 
-struct Writing<'a> {
-    world: &'a World,
-    viewer: &'a Viewer,
-    request: &'a WriteRequest,
-    resource: &'a Resource,
-    rules: &'a Writes,
+/// A write that its viewer may make.
+pub(super) struct Writing<'a> {
+    pub(super) world: &'a World,
+    pub(super) viewer: &'a Viewer,
+    pub(super) request: &'a WriteRequest,
+    pub(super) resource: &'a Resource,
+    pub(super) rules: &'a Writes,
 }
 
 /// The key of a row.
-type Key = Vec<Cell>;
+pub(super) type Key = Vec<Cell>;
 
 impl<'a> Writing<'a> {
     fn new(world: &'a World, viewer: &'a Viewer, request: &'a WriteRequest) -> Result<Self, WriteOutcome> {
@@ -110,11 +110,11 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    fn key_of(&self, row: &Row) -> Key {
+    pub(super) fn key_of(&self, row: &Row) -> Key {
         self.resource.keys().iter().map(|key| row[self.resource.index(&key.name)].clone()).collect()
     }
 
-    fn place(&self, world: &World, key: &Key) -> usize {
+    pub(super) fn place(&self, world: &World, key: &Key) -> usize {
         let found = world.rows(&self.resource.name).iter().position(|row| same_key(&self.key_of(row), key));
         found.expect("the row exists")
     }
@@ -190,7 +190,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    fn meets_rule(&self, world: &World, rule: Option<&Rule>, row: &Row) -> bool {
+    pub(super) fn meets_rule(&self, world: &World, rule: Option<&Rule>, row: &Row) -> bool {
         let lifted = |rule: &Rule| rule.unless.as_deref().is_some_and(|permission| self.viewer.has_permission(permission));
         let Some(rule) = rule.filter(|rule| !lifted(rule)) else { return true };
         let session = Session::new(world, self.viewer);
@@ -199,6 +199,7 @@ impl<'a> Writing<'a> {
             .is_some_and(|clause| session.meets(session.resource(&self.resource.name), row, &clause) == Some(true))
     }
 
+<<<<<<< HEAD
     /// Changes the rows one after the other, and checks what they have become.
     fn change(&self, items: &[Item], targets: &[Key], moment: &Moment) -> Result<(WriteOutcome, Option<World>), WriteOutcome> {
         let mut attempt =
@@ -411,8 +412,10 @@ impl<'a> Writing<'a> {
         attempt.faults.extend(faults);
     }
 
+=======
+>>>>>>> write-oracle
     /// The rows as the viewer sees them.
-    fn answer(&self, world: &World, keys: &[Key]) -> WriteOutcome {
+    pub(super) fn answer(&self, world: &World, keys: &[Key]) -> WriteOutcome {
         let returning = member(self.request, "returning");
         if returning == Some(&Value::Bool(false)) {
             return WriteOutcome::Done { count: keys.len(), rows: None };
@@ -433,15 +436,4 @@ impl<'a> Writing<'a> {
         let answer = if is_one { rows.remove(0) } else { Value::Array(rows) };
         WriteOutcome::Done { count: keys.len(), rows: Some(answer) }
     }
-}
-
-/// What the items of a write have done so far.
-struct Attempt {
-    world: World,
-    faults: Vec<WriteFault>,
-    broken: Vec<Vec<Vec<WriteFault>>>,
-    /// The items that the database refused.
-    refused: Vec<String>,
-    /// The places and keys of the items.
-    changed: Vec<(String, Key)>,
 }

@@ -3,7 +3,7 @@
 use super::Maker;
 use crate::cell::Cell;
 use crate::schema::{Field, Kind};
-use crate::write::Form;
+use crate::write::{Form, value};
 use serde_json::{Map, Value, json};
 
 impl Maker<'_> {
@@ -21,6 +21,9 @@ impl Maker<'_> {
         }
         let can_add = self.form.operation() == "update";
         let adds = can_add && self.random.one_in(3);
+        if self.random.one_in(60) {
+            return;
+        }
         if !adds || self.random.one_in(2) {
             let mut row = self.row();
             if self.form == Form::UpdateById && self.random.one_in(6) {
@@ -75,11 +78,18 @@ impl Maker<'_> {
             let is_given = match (is_writable && !lacks, is_needed) {
                 (true, true) => !self.random.one_in(25),
                 (true, false) => self.random.one_in(4),
+                (false, _) if lacks => self.random.one_in(30),
                 (false, _) => self.random.one_in(200),
             };
             if is_given {
                 row.insert(field.name.clone(), self.value(field));
             }
+        }
+        let changeable: Vec<&Field> =
+            self.resource.fields.iter().filter(|field| field.writes.update && field.writes.permission.is_none()).collect();
+        if !is_create && row.is_empty() && !self.random.one_in(10) {
+            let field = *self.random.pick(&changeable);
+            row.insert(field.name.clone(), self.value(field));
         }
         let version = self.resource.writes.as_ref().and_then(|writes| writes.version.clone());
         if let Some(version) = version.filter(|_| !is_create && self.random.one_in(5)) {
@@ -110,10 +120,18 @@ impl Maker<'_> {
 
     /// A value for a field, seldom a wrong one.
     pub(super) fn value(&mut self, field: &Field) -> Value {
+        let mut given = self.any_value(field);
+        while value::check(field, &given).is_err() && !self.random.one_in(12) {
+            given = self.any_value(field);
+        }
+        given
+    }
+
+    fn any_value(&mut self, field: &Field) -> Value {
         if self.random.one_in(if field.nullable { 10 } else { 60 }) {
             return Value::Null;
         }
-        if self.random.one_in(60) {
+        if self.random.one_in(80) {
             return self.random.pick(&[json!(true), json!("\0"), json!({ "a": 1 }), json!(1.5), json!([1]), json!("zzzzzzzzzzzz")]).clone();
         }
         if let Some(given) = self.reference(field) {
@@ -152,9 +170,25 @@ impl Maker<'_> {
                 return held.show(field.kind);
             }
         }
+        let number = self.random.below(1_000);
+        if self.random.one_in(2) && field.kind == Kind::Text {
+            // Mostly a value that no row has.
+            return match field.name.as_str() {
+                "number" => json!(letters(number)),
+                "email" => json!(format!("{}@example.org", letters(number))),
+                "reference" | "code" => json!(letters(number)),
+                _ => json!(format!("é{number}")),
+            };
+        }
         let values = plausible(field);
         self.random.pick(&values).clone()
     }
+}
+
+/// One to three letters.
+fn letters(number: usize) -> String {
+    let letter = |digit: usize| char::from(b'a' + digit as u8);
+    number.to_string().bytes().map(|digit| letter(usize::from(digit - b'0'))).collect()
 }
 
 fn is_number(field: &Field) -> bool {
@@ -173,7 +207,7 @@ fn plausible(field: &Field) -> Vec<Value> {
             return ["r1", "r2", "r3", "r4", "r5", "ü'", ""].iter().map(|text| json!(text)).collect();
         }
         "email" => return ["ana@example.org", "new@example.org", "x@y", "é@z"].iter().map(|text| json!(text)).collect(),
-        "no" | "orderNo" => return [1, 2, 3, 4, 0].iter().map(|number| json!(number)).collect(),
+        "no" | "orderNo" => return (0..20).map(|number| json!(number)).collect(),
         "amount" => return [1, 2, 13, 14, 0].iter().map(|number| json!(number)).collect(),
         "points" => return [0, 1, 49, 50, 51, -100, -101].iter().map(|number| json!(number)).collect(),
         "credit" => return vec![json!("0"), json!("1000.00"), json!("1000.01"), json!(5), json!("-0.01"), json!("2.50")],
