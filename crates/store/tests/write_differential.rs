@@ -89,11 +89,7 @@ fn count(counts: &mut Counts, outcome: &WriteOutcome) {
     match outcome {
         WriteOutcome::Invalid(faults) => faults.iter().for_each(|fault| add(&fault.code)),
         WriteOutcome::Refused { faults, broken } => {
-<<<<<<< HEAD
             faults.iter().chain(broken.iter().flatten().flatten()).for_each(|fault| add(&fault.code));
-=======
-            faults.iter().chain(broken.iter().flatten().flatten()).for_each(|fault| add(&fault.code))
->>>>>>> write-oracle
         }
         WriteOutcome::Done { count: 0, .. } => add("Nothing"),
         other => add(format!("{other:?}").split([' ', '{']).next().expect("a word")),

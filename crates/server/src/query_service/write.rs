@@ -114,28 +114,6 @@ impl QueryService {
         }
     }
 
-<<<<<<< HEAD
-=======
-    /// The faults with their places in the body, for the client.
-    fn described(&self, plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
-        let mut described = Vec::new();
-        for fault in faults {
-            let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id, fault.item)).collect();
-            let message = message(fault.kind, &fields);
-            if fields.is_empty() {
-                described.push(WriteFaultCode { kind: fault.kind, path: place(plan, fault, None), message: message.clone() });
-            }
-            for id in &fault.fields {
-                let Some(name) = plan.payload_name(*id, fault.item) else { continue };
-                let path = place(plan, fault, Some((*id, name)));
-                described.push(WriteFaultCode { kind: fault.kind, path, message: message.clone() });
-            }
-        }
-        described.truncate(MAX_FAULTS);
-        described
-    }
-
->>>>>>> write-oracle
     /// One line in the log, without values.
     fn note(&self, caller: &Caller, access: &WriteAccess<'_, '_>, form: WriteForm, outcome: &Result<Written, Problem>) {
         let account = caller.account().map(|id| id.to_string());
@@ -172,13 +150,13 @@ pub(super) fn plan_of<'s>(
 fn described(plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
     let mut described = Vec::new();
     for fault in faults {
-        let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id)).collect();
+        let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id, fault.item)).collect();
         let message = message(fault.kind, &fields);
         if fields.is_empty() {
             described.push(WriteFaultCode { kind: fault.kind, path: place(plan, fault, None), message: message.clone() });
         }
         for id in &fault.fields {
-            let Some(name) = plan.payload_name(*id) else { continue };
+            let Some(name) = plan.payload_name(*id, fault.item) else { continue };
             let path = place(plan, fault, Some((*id, name)));
             described.push(WriteFaultCode { kind: fault.kind, path, message: message.clone() });
         }
