@@ -60,9 +60,9 @@ async fn on_pair(mut pair: [Side; 2]) {
     for (number, account) in oracle::write_viewers().iter().enumerate().filter(|(_, account)| account.name != "chief") {
         let (mut done, mut conflicts) = (0, 0);
         for sequence in 0..SEQUENCES {
-            let (written, told) = compare(&mut pair, account.name, number as u64 * 1_000 + sequence).await;
+            let (written, found) = compare(&mut pair, account.name, number as u64 * 1_000 + sequence).await;
             done += written;
-            conflicts += told;
+            conflicts += found;
         }
         println!("{} {}: {done} writes done, {conflicts} conflicts with rows out of reach", pair[0].name, account.name);
         assert!(done > 0 || account.name == "anonymous", "{}: the generator has gone stale", account.name);

@@ -125,7 +125,7 @@ async fn writers_of_rows_and_of_rows_that_refer_to_them_do_not_wait_in_a_circle(
                 0 => json!({ "id": id, "name": name }),
                 _ => json!({ "customerId": id, "no": 100 + number }),
             };
-            let (resource, form) = if number % 2 == 0 { ("crm.customer", Form::Update) } else { ("crm.order", Form::Create) };
+            let (resource, form) = if number.is_multiple_of(2) { ("crm.customer", Form::Update) } else { ("crm.order", Form::Create) };
             request(resource, form, &[], json!({ "payload": ids.map(item) }))
         };
         let started = std::time::Instant::now();

@@ -3,7 +3,7 @@
 use super::outcome::WriteFault;
 use super::{Form, WriteRequest, value};
 use crate::cell::Cell;
-use crate::schema::{Field, Resource};
+use crate::schema::{Field, Kind, Resource};
 use crate::viewer::Viewer;
 use crate::world::World;
 use serde_json::{Map, Value};
@@ -143,10 +143,8 @@ impl<'a> Reader<'a> {
             };
             let version = self.resource.writes.as_ref().and_then(|writes| writes.version.as_deref());
             let is_version = !is_create && version == Some(name);
-            if !is_version
-                && (is_create || !field.key)
-                && let Some(code) = self.unwritable(field)
-            {
+            let is_value = !is_version && (is_create || !field.key);
+            if let Some(code) = self.unwritable(field).filter(|_| is_value) {
                 self.fault(code, path);
                 continue;
             }
@@ -222,8 +220,6 @@ impl<'a> Reader<'a> {
     }
 
     fn increment(&mut self, name: &str, given: &Value, item: &mut Item) {
-        use crate::schema::Kind::{Bigint, Decimal, Float, Int};
-
         let path = format!("/increment/{name}");
         let Some(field) = self.known(name) else {
             return self.fault("WR110", path);
@@ -232,7 +228,10 @@ impl<'a> Reader<'a> {
             return self.fault(code, path);
         }
         let index = self.resource.index(name);
-        if field.array || !matches!(field.kind, Int | Bigint | Float | Decimal) || item.set.iter().any(|(set, _)| *set == index) {
+        if field.array
+            || !matches!(field.kind, Kind::Int | Kind::Bigint | Kind::Float | Kind::Decimal)
+            || item.set.iter().any(|(set, _)| *set == index)
+        {
             return self.fault("WR118", path);
         }
         match Cell::scalar(field, given) {
@@ -261,6 +260,6 @@ pub(super) fn same_key(left: &[Cell], right: &[Cell]) -> bool {
 
 /// A part of a key in a path; `None` if it does not fit.
 pub(super) fn key_part(field: &Field, text: &str) -> Option<Cell> {
-    let number = text.parse::<i64>().ok().map(Value::from).filter(|_| !matches!(field.kind, crate::schema::Kind::Text));
+    let number = text.parse::<i64>().ok().map(Value::from).filter(|_| !matches!(field.kind, Kind::Text));
     Cell::scalar(field, &number.unwrap_or_else(|| Value::from(text)))
 }

@@ -106,12 +106,11 @@ impl Writing<'_> {
             let mut stuck = Vec::new();
             for (field, added) in &item.add {
                 let declared = &self.resource.fields[*field];
-                match value::sum(declared, &row[*field], added).filter(|sum| value::is_in_bounds(declared, sum)) {
-                    Some(sum) => row[*field] = sum,
-                    None => {
-                        faults.push(WriteFault::new("OUT_OF_RANGE", format!("/increment/{}", declared.name)));
-                        stuck.push(declared.name.as_str());
-                    }
+                if let Some(sum) = value::sum(declared, &row[*field], added).filter(|sum| value::is_in_bounds(declared, sum)) {
+                    row[*field] = sum;
+                } else {
+                    faults.push(WriteFault::new("OUT_OF_RANGE", format!("/increment/{}", declared.name)));
+                    stuck.push(declared.name.as_str());
                 }
             }
             faults.extend(self.references(&self.with_row(&next, index, &row), item, &row, &place, &stuck));
@@ -217,7 +216,8 @@ impl Writing<'_> {
             let row = &attempt.world.rows(&self.resource.name)[self.place(&attempt.world, key)];
             let is_visible = visible.iter().any(|other| same_key(other, key));
             let fault = WriteFault::new("CHECK_FAILED", place.clone());
-            if !(is_visible && self.meets_rule(&attempt.world, self.rules.check.as_ref(), row)) && !faults.contains(&fault) {
+            let is_right = is_visible && self.meets_rule(&attempt.world, self.rules.check.as_ref(), row);
+            if !is_right && !faults.contains(&fault) {
                 faults.push(fault);
             }
         }

@@ -52,10 +52,8 @@ impl Maker<'_> {
     fn condition(&mut self, resource: &Resource) -> Value {
         let usable = self.usable(resource);
         let field = *self.random.pick(&usable);
-        let row = match resource.name == self.resource.name {
-            true => self.any_row(),
-            false => self.random.choose(self.world.rows(&resource.name)).cloned(),
-        };
+        let is_own = resource.name == self.resource.name;
+        let row = if is_own { self.any_row() } else { self.random.choose(self.world.rows(&resource.name)).cloned() };
         let held = row.map(|row| row[resource.index(&field.name)].clone());
         let value = held.map_or(Value::Null, |cell| cell.show(field.kind));
         if value.is_null() {
