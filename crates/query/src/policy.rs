@@ -130,11 +130,11 @@ pub struct WriteAccess<'c, 'v> {
 }
 
 /// Why an operation that changes rows cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteDenied<'c> {
-    /// The resource has no such operation.
+    #[error("the manifest does not have this operation under `[….write]`")]
     NoOperation,
-    /// The viewer lacks this permission.
+    #[error("this operation needs the permission {0}, which the account lacks")]
     Permission(&'c str),
 }
 

@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use query::catalog::Catalog;
+use query::catalog::write_rules::WriteOperation;
 use query::error::Error;
 use query::manifest::Manifest;
+use query::payload::{self, WriteForm};
+use query::plan::write::{WriteAddress, WriteError, WriteMoment, plan_write};
 use query::policy::{self, Viewer};
 use query::sql::{Dialect, Query};
 use query::{parse, plan, sql};
@@ -49,23 +52,49 @@ fn an_absent_variable_closes_a_relation_that_a_constraint_loads() {
     }
 }
 
-// contract Q11.3, contract P2.9
-#[test]
-fn the_number_of_tables_of_constraints_is_bounded() {
+fn many_tables() -> Catalog {
     let nodes = |count: usize| vec!["{ child = {} }"; count].join(", ");
-    let catalog = catalog(&format!(
-        "[resource.t.first.fields]\nid = {{ type = \"int\", key = true }}\n\
+    catalog(&format!(
+        "[resource.t.first.write]\ndelete = true\n[resource.t.first.fields]\nid = {{ type = \"int\", key = true }}\n\
          [resource.t.first.relations]\nseconds = {{ many = \"t.second\", on = {{ id = \"firstId\" }} }}\n\
          [resource.t.second]\nconstraint = {{ where = {{ and = [{}] }} }}\n\
          [resource.t.second.fields]\nid = {{ type = \"int\", key = true }}\nfirstId = \"int\"\n\
          [resource.t.second.relations]\nchild = {{ one = \"t.third\", on = {{ firstId = \"id\" }} }}\n\
          [resource.t.third.fields]\nid = {{ type = \"int\", key = true }}\n",
         nodes(40)
-    ));
+    ))
+}
+
+// contract Q11.3, contract P2.9
+#[test]
+fn the_number_of_tables_of_constraints_is_bounded() {
+    let catalog = many_tables();
     let filters = |count: usize| json!({ "where": { "and": vec![json!({ "seconds": {} }); count] } });
     asked(&catalog, "t.first", &Viewer::anonymous(), &filters(40)).expect("1,641 tables");
     let Error { faults } = asked(&catalog, "t.first", &Viewer::anonymous(), &filters(900)).expect_err("far more");
     assert_eq!((faults.len(), faults[0].code.as_str(), faults[0].path.as_str()), (1, "QS204", "/query"), "{faults:?}");
+}
+
+// contract Q11.3, contract W3.4
+#[test]
+fn the_number_of_tables_of_a_write_is_bounded() {
+    let catalog = many_tables();
+    let viewer = Viewer::anonymous();
+    let planned = |filters: usize| {
+        let access = policy::authorize_write(&catalog, catalog.by_name("t.first").expect("a resource"), WriteOperation::Delete, &viewer)
+            .expect("write access");
+        // A filter that reached no table would match nothing, and its negation everything.
+        let query = json!({ "where": { "or": vec![json!({ "seconds": {} }); filters], "not": { "seconds": {} } } });
+        let body = payload::body(WriteForm::Delete, json!({ "query": query }).to_string().as_bytes()).expect("a body");
+        let moment = WriteMoment { now: 0, random: &mut || [0; 16] };
+        match plan_write(access, WriteForm::Delete, &body, WriteAddress::default(), moment) {
+            Ok(_) => Vec::new(),
+            Err(WriteError::Faults(error)) => error.faults.iter().map(|fault| (fault.code.as_str(), fault.path.clone())).collect(),
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(planned(40), []);
+    assert_eq!(planned(160), [("QS204", "/query".to_owned())]);
 }
 
 /// contract I12.2: a hub knows the permissions that resources ask for, and those that lift masks.

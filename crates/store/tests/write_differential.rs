@@ -13,9 +13,9 @@ use oracle::{Form, World, WriteGenerator, WriteOutcome, WriteRequest};
 use support::writes::{RawRows, Side, moment, state, viewer};
 
 /// Sequences of a run, unless the environment has another number.
-const SEQUENCES: u64 = 500;
+const SEQUENCES: u64 = 1_000;
 /// Writes of a sequence.
-const STEPS: usize = 20;
+const STEPS: usize = 10;
 /// Sequences that run at the same time, each on databases of its own.
 const WORKERS: usize = 2;
 /// What writes of a run come to, at least once each.

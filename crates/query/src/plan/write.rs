@@ -69,19 +69,14 @@ impl WritePlan<'_> {
 }
 
 /// Why a write is refused before it takes a connection.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    Faults(Error),
-    /// The account lacks the variable of a preset.
+    #[error(transparent)]
+    Faults(#[from] Error),
+    #[error("the account lacks the variable of a preset")]
     NoVariable,
-    /// A condition on rows needs the permission to read them.
+    #[error("a condition on rows needs the permission {0} to read them, which the account lacks")]
     NeedsRead(String),
-}
-
-impl From<Error> for WriteError {
-    fn from(error: Error) -> Self {
-        WriteError::Faults(error)
-    }
 }
 
 /// What a request says of its rows beside the body.
@@ -110,6 +105,7 @@ pub fn plan_write<'c>(
         return Err(WriteError::NeedsRead(permission.clone()));
     }
     writing.check_parts(body);
+    writing.check_unused(body);
     let rows = writing.rows(body, &address, moment);
     let target = writing.target(body, &rows, &address);
     let mut before = Vec::new();
@@ -125,7 +121,8 @@ pub fn plan_write<'c>(
     let after = if is_read { None } else { writing.after(&rows, &bounded) };
     let check = writing.after(&[], &[]);
     let ranges = bounded.iter().filter_map(|id| Some((*id, writing.range(*id)?))).collect();
-    let lock = target.as_ref().filter(|target| target.is_chosen).and_then(|_| writing.lock(body));
+    let is_chosen = target.as_ref().is_some_and(|target| target.is_chosen) && writing.faults.is_empty();
+    let lock = if is_chosen { writing.lock(body) } else { None };
     let answer = writing.answer(&body.returning, &rows, &bounded);
     let Writing { faults, lacks_variable, .. } = writing;
     faults.finish()?;
@@ -212,6 +209,19 @@ impl<'c> Writing<'c, '_> {
         }
     }
 
+    /// Checks what a write ignores in its wire constraint: `relations`, and `order` where keys name the rows.
+    fn check_unused(&mut self, body: &WriteBody) {
+        let Some(constraint) = &body.constraint else { return };
+        let mut unused = Statement { filters: Vec::new(), faults: Faults::default(), ..constraint.clone() };
+        if !self.form.takes_id() && !matches!(body.payload, Some(Payload::Many(_))) {
+            unused.order.clear();
+        }
+        if unused.relations.is_empty() && unused.order.is_empty() {
+            return;
+        }
+        self.part(&unused, |planner, table| planner.rows(table, Vec::new(), Bounds { limit: None, offset: None }));
+    }
+
     /// Plans one statement over the resource by itself.
     fn part<T>(&mut self, statement: &Statement, plan: impl FnOnce(&mut Planner<'c, '_>, Table<'c>) -> T) -> Option<T> {
         let mut planner = Planner::new(self.access.catalog, self.access.viewer, statement);
@@ -289,7 +299,9 @@ impl<'c> Writing<'c, '_> {
             return Vec::new();
         }
         let itself = &rules.itself;
+        let is_restore = self.form.operation() == WriteOperation::Restore;
         let child = self.part(&Statement::empty(Layer::Expect), |planner, table| {
+            let table = if is_restore { table.with_deleted(planner) } else { table };
             let equal = |id: FieldId, value: &Value| Predicate::Compare {
                 column: table.column(id),
                 comparison: Comparison::Eq,

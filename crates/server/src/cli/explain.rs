@@ -1,12 +1,16 @@
-//! `peristyle explain`: shows the SQL of a statement, and with `--analyze` the plan of the database.
+//! `peristyle explain`: shows the SQL of a statement or of a write, and with `--analyze` the plan of the database.
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
+use query::catalog::write_rules::WriteOperation;
+use query::catalog::{Catalog, ResourceId};
 use query::error::{Code, Error};
-use query::parse;
 use query::plan::Operation;
+use query::plan::write::WriteError;
 use query::policy::{self, Viewer};
 use query::sql::Dialect;
+use query::{parse, payload};
 use serde_json::Value;
 use store::hub_records::Records;
 use store::run::PlanDetail;
@@ -16,7 +20,9 @@ use crate::boot_error::unusable;
 use crate::caller::viewer_of_row;
 use crate::config::Config;
 use crate::problem::Problem;
-use crate::query_service::explain::{Analyze, OPERATIONS, explain};
+use crate::query_service::explain::{Analyze, OPERATIONS, explain, explain_write, find_write};
+use crate::query_service::key_parts;
+use crate::query_service::write::WriteTarget;
 
 use super::CommandError;
 use super::output::print;
@@ -25,14 +31,17 @@ use super::output::print;
 pub(super) struct ExplainArguments {
     /// The resource, such as shop.customer
     resource: String,
-    /// A file with a Query Statement; `-` reads standard input
+    /// A file with a Query Statement, or with the body of a write; `-` reads standard input
     statement: PathBuf,
     /// Explain for this account: a file with its answer of GET /auth/me
     #[arg(long, value_name = "FILE")]
     account: Option<PathBuf>,
     /// The operation to explain
-    #[arg(long, value_name = "NAME", default_value = OPERATIONS[0].0, value_parser = OPERATIONS.map(|(name, _)| name))]
+    #[arg(long, value_name = "NAME", default_value = OPERATIONS[0].0, value_parser = PossibleValuesParser::new(operations()))]
     operation: String,
+    /// The key of the row that a write changes; without it, the write of several rows is explained
+    #[arg(long, value_name = "KEY")]
+    id: Option<String>,
     /// Run the statement and show the database's plan of each level
     #[arg(long)]
     analyze: bool,
@@ -57,8 +66,15 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
     } else {
         read(&arguments.statement)?
     };
-    let statement = parse::document(&bytes).map_err(|error| CommandError(format!("{name}: {error}")))?;
     let viewer = arguments.account.as_deref().map_or_else(|| Ok(Viewer::operator()), viewer)?;
+    let show = |explained: Value| print(&if arguments.json { explained.to_string() } else { text(&explained, database.dialect()) });
+    if WriteOperation::ALL.into_iter().any(|write| write.as_str() == arguments.operation) {
+        return show(write(&arguments, &catalog, resource, &viewer, &bytes, database.dialect())?);
+    }
+    if arguments.id.is_some() {
+        return Err(CommandError(format!("--id names the row of a write; `{}` takes none", arguments.operation)));
+    }
+    let statement = parse::document(&bytes).map_err(|error| CommandError(format!("{name}: {error}")))?;
     let access = policy::authorize_read(&catalog, resource, &viewer)?;
     let named = OPERATIONS.into_iter().find(|(name, _)| *name == arguments.operation);
     let operation = named.map_or(Operation::Paginate, |(_, operation)| operation);
@@ -69,7 +85,37 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
         // The other problems belong to HTTP requests.
         _ => CommandError("the statement cannot be explained".to_owned()),
     })?;
-    print(&if arguments.json { explained.to_string() } else { text(&explained, database.dialect()) })
+    show(explained)
+}
+
+/// The names of all operations that can be explained, reads first.
+fn operations() -> Vec<&'static str> {
+    OPERATIONS.into_iter().map(|(name, _)| name).chain(WriteOperation::ALL.map(WriteOperation::as_str)).collect()
+}
+
+/// The statements of a write. It changes nothing.
+fn write(
+    arguments: &ExplainArguments,
+    catalog: &Catalog,
+    resource: ResourceId,
+    viewer: &Viewer,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> Result<Value, CommandError> {
+    if arguments.analyze {
+        return Err(CommandError("--analyze runs the statement, and a write is not run; leave it out".to_owned()));
+    }
+    let operation = &arguments.operation;
+    let Some(form) = find_write(operation, arguments.id.is_some()) else {
+        let message = if arguments.id.is_some() { "takes no --id: the database makes the key" } else { "needs --id KEY" };
+        return Err(CommandError(format!("`{operation}` {message}")));
+    };
+    let access = policy::authorize_write(catalog, resource, form.operation(), viewer)?;
+    let fault = |error: WriteError| CommandError(format!("{}: {error}", arguments.statement.display()));
+    let body = payload::body(form, bytes).map_err(WriteError::from).map_err(fault)?;
+    let key = arguments.id.as_deref().map(|id| key_parts(id, access.resource().key.len()));
+    let target = WriteTarget { key: key.as_deref(), if_match: None };
+    explain_write(access, form, &body, target, dialect).map_err(fault)
 }
 
 /// Makes pointers relative to the file: it holds the statement itself, a request body holds it under `query`.
@@ -106,7 +152,8 @@ fn text(explained: &Value, dialect: Dialect) -> String {
         kinds.map(|(number, kind)| format!("{sign}{number} {}", string(kind))).collect::<Vec<_>>().join(", ")
     };
     // Writing to a String cannot fail.
-    _ = writeln!(out, "{} {}", string(&explained["resource"]), explained["statement"]);
+    let about = explained.get("statement").map_or_else(|| string(&explained["operation"]), Value::to_string);
+    _ = writeln!(out, "{} {about}", string(&explained["resource"]));
     for level in explained["levels"].as_array().into_iter().flatten() {
         let path = string(&level["path"]);
         _ = writeln!(out, "\n{}\n  {}", if path.is_empty() { "root" } else { &path }, string(&level["sql"]));

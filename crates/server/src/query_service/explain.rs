@@ -5,6 +5,7 @@ use axum::response::Response;
 use query::merge::merged;
 use query::parse;
 use query::payload::{self, WriteBody, WriteForm};
+use query::plan::write::WriteError;
 use query::plan::{self, Operation};
 use query::policy::{ReadAccess, WriteAccess};
 use query::sql::{self, Dialect};
@@ -18,7 +19,7 @@ use crate::http::body;
 use crate::problem::{NO_SUCH_PATH, Problem, WriteProblem};
 use crate::response;
 
-use super::write::{WriteTarget, plan_of};
+use super::write::{WriteTarget, plan_of, unplanned};
 use super::{QueryService, key_parts};
 
 pub const PERMISSION: &str = identity::account::EXPLAIN;
@@ -87,21 +88,20 @@ async fn write(
     let explained = queries.validate(caller.key(), bytes.len(), || {
         let body = payload::body(form, &bytes).map_err(WriteProblem::Input)?;
         let target = WriteTarget { key: key.as_deref(), if_match: None };
-        explain_write(caller, access, form, &body, target, queries.reader.primary.dialect())
+        explain_write(access, form, &body, target, queries.reader.primary.dialect()).map_err(|error| unplanned(caller, error))
     });
     Ok(response::json(explained.await??.to_string()))
 }
 
 /// The statements of a write, in their order.
 pub(crate) fn explain_write(
-    caller: &Caller,
     access: WriteAccess<'_, '_>,
     form: WriteForm,
     body: &WriteBody,
     target: WriteTarget<'_>,
     dialect: Dialect,
-) -> Result<Value, Problem> {
-    let plan = plan_of(caller, access, form, body, target)?;
+) -> Result<Value, WriteError> {
+    let plan = plan_of(access, form, body, target)?;
     let query = sql::write::render(&plan, dialect);
     let mut described = query::explain::write(&plan, &query, dialect);
     described["resource"] = json!(access.resource().full_name);

@@ -54,6 +54,9 @@ impl QueryService {
             WriteDenied::NoOperation => NO_SUCH_PATH,
             WriteDenied::Permission(permission) => caller.refusal(permission),
         })?;
+        if form.takes_id() && !caller.viewer().sees_key(access.resource()) {
+            return Err(Problem::NotFound("this resource has no visible key; name rows by `query.where`"));
+        }
         caller.may_write()?;
         Ok(access)
     }
@@ -71,7 +74,7 @@ impl QueryService {
         let dialect = self.reader.primary.dialect();
         let make = || {
             let body = read().map_err(WriteProblem::Input)?;
-            let plan = plan_of(caller, access, form, &body, target)?;
+            let plan = plan_of(access, form, &body, target).map_err(|error| unplanned(caller, error))?;
             let query = render(&plan, dialect);
             Ok::<_, Problem>((plan, query))
         };
@@ -130,20 +133,23 @@ impl QueryService {
 
 /// Plans a write of a request, or says why it is refused.
 pub(super) fn plan_of<'s>(
-    caller: &Caller,
     access: WriteAccess<'s, '_>,
     form: WriteForm,
     body: &WriteBody,
     target: WriteTarget<'_>,
-) -> Result<WritePlan<'s>, Problem> {
+) -> Result<WritePlan<'s>, WriteError> {
     let parts: Option<Vec<&str>> = target.key.map(|parts| parts.iter().map(String::as_str).collect());
     let address = WriteAddress { id: parts.as_deref(), if_match: target.if_match };
     let moment = WriteMoment { now: clock::unix_microseconds(), random: &mut || *random::uuid().as_bytes() };
-    plan_write(access, form, body, address, moment).map_err(|error| match error {
+    plan_write(access, form, body, address, moment)
+}
+
+pub(super) fn unplanned(caller: &Caller, error: WriteError) -> Problem {
+    match error {
         WriteError::Faults(error) => WriteProblem::Input(error).into(),
         WriteError::NoVariable => WriteProblem::NoVariable.into(),
         WriteError::NeedsRead(permission) => caller.refusal(&permission),
-    })
+    }
 }
 
 /// The faults with their places in the body, for the client.

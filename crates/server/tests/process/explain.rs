@@ -88,6 +88,50 @@ fn explain_applies_the_policy_of_an_account() {
     }
 }
 
+// contract W3.11, contract B3.1
+#[test]
+fn explain_shows_the_statements_of_a_write_and_changes_nothing() {
+    let folder = Folder::shop();
+    let writes = "[resource.shop.order]\nconstraint = { unless = \"shop.all\", where = { customerId = { eq = 1 } } }\n\
+                  [resource.shop.order.write]\nupdate = \"shop.order.update\"\nscope = { where = { total = { lt = 100 } } }\n\
+                  check = { where = { total = { gte = 0 } } }\n";
+    folder.write(
+        "peristyle.toml",
+        &format!("{writes}{}", MANIFEST.replace("total = \"decimal\"", "total = { type = \"decimal\", write = true }")),
+    );
+    folder.write("body.json", r#"{"payload":{"total":"5"},"expect":{"total":{"eq":"4"}}}"#);
+    folder.write("bad.json", r#"{"payload":{"totl":"5"}}"#);
+    folder.write("bo.json", r#"{"id":"b","dPermissions":{"all":[]}}"#);
+    let explain = |file: &str, more: &[&str]| folder.run(&[&["explain", "shop.order", file], more].concat(), &[]);
+    let before = std::fs::read(folder.path("shop.db")).expect("the database");
+    let update = ["--operation", "update", "--id", "1"];
+    let printed = explain("body.json", &update).good();
+    for word in
+        ["shop.order update/{id}", "\ntarget\n", "\nscope\n", "\nexpect\n", "\nchange\n  UPDATE", "\nanswer\n", "  check  ", "  policy  "]
+    {
+        assert!(printed.contains(word), "{word:?} in {printed}");
+    }
+    let object: Value = serde_json::from_str(&explain("body.json", &[&update[..], &["--json"]].concat()).good()).expect("JSON");
+    assert_eq!(object["operation"], "update/{id}");
+    for (file, arguments, words) in [
+        ("bad.json", &update[..], "bad.json: WR110 at \"/payload/totl\""),
+        ("body.json", &["--operation", "update", "--id", "x"], "/id"),
+        ("body.json", &["--operation", "update"], "WR106"),
+        ("body.json", &["--operation", "delete", "--id", "1"], "does not have this operation"),
+        ("body.json", &["--operation", "create", "--id", "1"], "takes no --id"),
+        ("body.json", &["--operation", "restore"], "needs --id"),
+        ("body.json", &["--operation", "update", "--id", "1", "--analyze"], "--analyze"),
+        ("body.json", &["--operation", "update", "--id", "1", "--account", "bo.json"], "shop.order.update"),
+        ("body.json", &["--id", "1"], "--id names the row of a write"),
+        ("body.json", &["--operation", "upsert"], "keyset-paginate, create, update, delete, restore"),
+    ] {
+        let finished = explain(file, arguments);
+        finished.refused();
+        assert!(finished.err().contains(words), "{words} in {}", finished.err());
+    }
+    assert_eq!(std::fs::read(folder.path("shop.db")).expect("the database"), before);
+}
+
 // contract E5.7
 #[tokio::test]
 async fn analyze_on_the_command_line_shows_every_figure() {

@@ -13,6 +13,7 @@ mod hub;
 mod hub_fixture;
 mod introspect;
 mod keys;
+mod killed;
 mod logs;
 mod memory;
 mod outage;

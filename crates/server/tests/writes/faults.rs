@@ -82,6 +82,25 @@ async fn every_fault_of_a_payload_has_its_code_and_its_path() {
         ("orders/update/1", json!({ "payload": { "stock": 1 }, "expect": { "email": { "eq": "x" } } }), "QS304", "/expect/email"),
         ("orders/update/1", json!({ "payload": { "stock": 1 }, "expect": { "nope": { "eq": "x" } } }), "QS302", "/expect/nope"),
         ("orders/update/1", json!({ "payload": { "stock": 1 }, "expect": 7 }), "QS103", "/expect"),
+        (
+            "orders/update/1",
+            json!({ "payload": { "stock": 1 }, "constraint": { "relations": { "nope": true } } }),
+            "QS303",
+            "/constraint/relations/nope",
+        ),
+        ("orders/delete/1", json!({ "constraint": { "order": [{ "field": "nope" }] } }), "QS302", "/constraint/order/0/field"),
+        (
+            "orders/delete",
+            json!({ "query": { "where": { "nope": { "eq": 1 } }, "limit": 1 }, "constraint": { "where": { "id": { "gt": 0 } } } }),
+            "QS302",
+            "/query/where/nope",
+        ),
+        (
+            "orders/delete",
+            json!({ "query": { "where": { "id": { "eq": 1 } } }, "constraint": { "order": [{ "field": "nope" }] } }),
+            "QS302",
+            "/constraint/order/0/field",
+        ),
     ] {
         let (status, problem, faults) = shop.refusal(path, &body).await;
         assert_eq!((status, problem.as_str(), faults), (400, "INVALID_INPUT", vec![place(code, pointer)]), "{path} {body}");

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fixture::{BOTH, CHIEF, Shop, order};
+use crate::support::Backend;
 
 async fn ask(shop: &Shop, document: &str, variables: Value) -> Value {
     shop.server.post("/graphql", json!({ "query": document, "variables": variables }).to_string()).await.good()
@@ -83,4 +84,17 @@ async fn null_empties_and_an_absent_variable_leaves_a_field() {
         let answer = ask(&shop, update, json!({ "stock": null })).await;
         assert_eq!(answer["data"]["shopUpdateOrderById"], json!({ "stock": null, "note": "hey" }), "{backend:?}");
     }
+}
+
+// contract W3.12, contract W2.13
+#[tokio::test]
+async fn the_schema_names_no_hidden_key_and_no_hidden_version() {
+    let shop = Shop::with(Backend::Sqlite, CHIEF).await;
+    let inputs = "{ __type(name: \"ShopVaultUpdateInput\") { inputFields { name } } __schema { mutationType { fields { name } } } }";
+    let data = &ask(&shop, inputs, json!({})).await["data"];
+    assert_eq!(data["__type"]["inputFields"], json!([{ "name": "place" }]));
+    let fields: Vec<&str> =
+        data["__schema"]["mutationType"]["fields"].as_array().expect("fields").iter().filter_map(|field| field["name"].as_str()).collect();
+    assert!(fields.contains(&"shopUpdateVaults") && !fields.contains(&"shopUpdateVaultById"), "{fields:?}");
+    assert!(fields.contains(&"shopUpdateParcelById"), "a mask may be lifted: {fields:?}");
 }

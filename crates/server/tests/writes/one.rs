@@ -116,7 +116,10 @@ async fn a_soft_delete_keeps_the_row_for_a_restore() {
         }
         let none = shop.good("orders/update", &json!({ "payload": { "stock": 1 }, "query": { "where": { "id": { "eq": 1 } } } })).await;
         assert_eq!(none, json!({ "count": 0, "rows": [] }), "{backend:?}");
-        let row = shop.good("orders/restore/1", &json!({})).await;
+        let stale = request("orders/restore/1", &json!({})).header("if-match", "\"1\"");
+        assert_eq!(shop.server.send(&stale).await.problem(412)["code"], json!("STALE"), "{backend:?}");
+        let restore = request("orders/restore/1", &json!({})).header("if-match", "\"2\"");
+        let row = shop.server.send(&restore).await.json();
         assert_eq!((&row["deletedAt"], &row["version"]), (&Value::Null, &json!(3)), "{backend:?}");
         assert_eq!(shop.good("orders/find/1", &json!({})).await["version"], json!(3));
     }

@@ -95,6 +95,27 @@ async fn a_missing_and_an_invisible_reference_give_the_same_fault() {
     }
 }
 
+// contract W2.13
+#[tokio::test]
+async fn a_key_that_the_viewer_does_not_see_names_no_row() {
+    for backend in BOTH {
+        let shop = Shop::of_clerk(backend).await;
+        let change = json!({ "payload": { "place": "south" } });
+        for path in ["parcels/update/x", "parcels/delete/x", "vaults/update/x"] {
+            let response = shop.send(path, &change).await;
+            assert_eq!(response.problem(404)["code"], json!("NOT_FOUND"), "{backend:?} {path}");
+        }
+        for path in ["parcels/update", "vaults/update"] {
+            let (status, _, faults) = shop.refusal(path, &json!({ "payload": [{ "code": "x", "place": "south" }] })).await;
+            assert_eq!((status, faults), (400, vec![("WR119".to_owned(), "/payload".to_owned())]), "{backend:?} {path}");
+            let by_query = json!({ "payload": { "place": "south" }, "query": { "where": { "place": { "eq": "north" } } } });
+            assert_eq!(shop.good(path, &by_query).await["count"], json!(1), "{backend:?} {path}");
+        }
+        let chief = shop.again(CHIEF).await;
+        assert_eq!(chief.send(&request("parcels/update/x", &change)).await.status(), 200, "{backend:?}");
+    }
+}
+
 // contract W3.10
 #[tokio::test]
 async fn only_open_operations_and_json_are_taken_without_a_token() {

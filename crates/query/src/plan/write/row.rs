@@ -75,6 +75,11 @@ impl<'c> Writing<'c, '_> {
             // Reported already.
             return Vec::new();
         }
+        if is_list && operation == WriteOperation::Update && !self.viewer().sees_key(self.resource()) {
+            let message = "the rows have a key that is hidden or masked for you; name rows by `query.where`";
+            self.faults.add(Code::WriteIdentifier, || "/payload".into(), message);
+            return Vec::new();
+        }
         let empty = [PayloadRow::new()];
         let payload = body.payload.as_ref().map_or(&empty[..], Payload::rows);
         let mut rows = Vec::with_capacity(payload.len());

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use query::catalog::write_rules::WriteOperation;
 use query::catalog::{Field, Resource, ResourceId};
-use query::describe::upper_first;
+use query::describe::{upper_first, write_forms};
 use query::json::build::compact;
 use query::payload::WriteForm;
 
@@ -82,7 +82,7 @@ pub(super) fn declare(mutations: &mut Mutations, id: ResourceId, resource: &Reso
     ];
     let mut has_rows = false;
     for (name, form, is_list, signature, what) in fields {
-        if rules.right(form.operation()).is_none() {
+        if !write_forms(resource).any(|other| other == form) {
             continue;
         }
         has_rows |= is_list;
@@ -112,7 +112,8 @@ fn input(mutations: &mut Mutations, name: &str, resource: &Resource, operation: 
     let mut members = String::new();
     for (id, field) in resource.fields.iter().enumerate() {
         let is_key = operation == WriteOperation::Update && resource.key.contains(&id);
-        if !is_name(&field.name) || !(field.is_writable(operation) || is_key || version == Some(id)) {
+        let is_target = (is_key || version == Some(id)) && !field.hidden;
+        if !is_name(&field.name) || !(field.is_writable(operation) || is_target) {
             continue;
         }
         let about = match () {
