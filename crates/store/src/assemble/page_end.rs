@@ -7,11 +7,10 @@ use super::Batch;
 
 type Position = Vec<PositionValue>;
 
-/// The positions of the last two rows that were read: the last row of the page is one of them.
+/// The last row of a keyset page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PagePosition {
     last: Option<Position>,
-    before: Option<Position>,
     /// Whether a row follows the page.
     follows: bool,
 }
@@ -32,9 +31,9 @@ impl PagePosition {
 }
 
 impl Batch {
-    /// Notes the position of the row that was added last.
+    /// Notes the position of the last row of the page.
     pub(crate) fn note_position(&mut self, position: Position) {
-        self.position.before = self.position.last.replace(position);
+        self.position.last = Some(position);
     }
 
     /// Drops the row after the page. So many rows of the page were read before this batch.
@@ -44,7 +43,6 @@ impl Batch {
         if self.len() > shown {
             self.truncate(shown);
             self.position.follows = true;
-            self.position.last = self.position.before.take();
         }
     }
 

@@ -49,7 +49,7 @@ pub(super) async fn collect(level: &Level, stream: RowStream, size: &BatchSize) 
         }
         encoder.row(batch.buffer(), &row);
         batch.end_row();
-        if let Some(end) = &level.page_end {
+        if let Some(end) = level.page_end.as_ref().filter(|end| size.ends_page(&batch, end)) {
             batch.note_position(position(end, &row));
         }
         add_keys(&mut keys, level, &row);
@@ -66,7 +66,7 @@ pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, siz
         let row = row?;
         encoder.row(batch.buffer(), &row);
         batch.end_row();
-        if let Some(end) = &level.page_end {
+        if let Some(end) = level.page_end.as_ref().filter(|end| size.ends_page(&batch, end)) {
             batch.note_position(position(end, &row));
         }
     }

@@ -169,6 +169,7 @@ async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements)
         let total = finish(postgres, lease, query, batch.len()).await?;
         return Ok(StreamStart::Complete(batch, total));
     }
+    size.count(batch.len());
     size.learn(batch.len(), batch.size(), after);
     Ok(StreamStart::Partial(batch, Box::new(OpenStream { lease, cursor, size, time: running.detach() })))
 }

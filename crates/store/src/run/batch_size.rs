@@ -1,5 +1,7 @@
 //! The size of the next batch.
 
+use query::sql::PageEnd;
+
 use crate::assemble::{After, Batch};
 
 /// The rows of the next batch: few at first, so that the first byte is sent soon. A row larger than the limit is a batch of its own.
@@ -8,6 +10,8 @@ pub(crate) struct BatchSize {
     pub(crate) rows: usize,
     max_rows: usize,
     max_bytes: usize,
+    /// The rows of all batches before.
+    read: usize,
 }
 
 impl BatchSize {
@@ -16,15 +20,15 @@ impl BatchSize {
     const TARGET_BYTES: usize = 64 * 1024;
 
     pub(crate) fn first(max_bytes: usize) -> Self {
-        BatchSize { rows: Self::FIRST_ROWS, max_rows: Self::MAX_ROWS, max_bytes }
+        BatchSize { rows: Self::FIRST_ROWS, max_rows: Self::MAX_ROWS, max_bytes, read: 0 }
     }
 
     pub(crate) fn related(many: bool, max_bytes: usize) -> Self {
-        if many { Self::first(max_bytes) } else { BatchSize { rows: 1, max_rows: 1, max_bytes } }
+        if many { Self::first(max_bytes) } else { BatchSize { rows: 1, max_rows: 1, max_bytes, read: 0 } }
     }
 
     pub(crate) fn whole(max_bytes: usize) -> Self {
-        BatchSize { rows: usize::MAX, max_rows: usize::MAX, max_bytes }
+        BatchSize { rows: usize::MAX, max_rows: usize::MAX, max_bytes, read: 0 }
     }
 
     pub(crate) fn is_full(&self, batch: &Batch) -> bool {
@@ -33,6 +37,16 @@ impl BatchSize {
 
     pub(crate) fn is_heavy(&self, batch: &Batch) -> bool {
         batch.len() > 0 && batch.size() >= self.max_bytes
+    }
+
+    /// Whether the row that was added last is the last one of a keyset page.
+    pub(crate) fn ends_page(&self, batch: &Batch, end: &PageEnd) -> bool {
+        self.read + batch.len() == end.rows
+    }
+
+    /// Counts the rows of a batch.
+    pub(crate) fn count(&mut self, rows: usize) {
+        self.read += rows;
     }
 
     pub(crate) fn learn(&mut self, rows: usize, bytes: usize, after: After) {

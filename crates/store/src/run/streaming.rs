@@ -64,6 +64,7 @@ impl<S: Source> Streaming<'_, S> {
             running.work();
             let Portion { mut batch, after } = self.sink.while_read(cursor.next(&mut self.source, rows, &size)).await?;
             let count = batch.len();
+            size.count(count);
             running.pause(count);
             if rows.depth == 0 {
                 batch.end_page(rows.level, self.sink.count());

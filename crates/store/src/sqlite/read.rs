@@ -105,7 +105,7 @@ pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) ->
         };
         row_encoder::row(batch.buffer(), &level.outputs, row);
         batch.end_row();
-        if let Some(end) = &level.page_end {
+        if let Some(end) = level.page_end.as_ref().filter(|end| size.ends_page(&batch, end)) {
             batch.note_position(row_encoder::position(end, row));
         }
         add_keys(&mut keys, level, row);
