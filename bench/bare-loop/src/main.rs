@@ -40,7 +40,9 @@ async fn main() -> ExitCode {
         [address, url, "loose"] => (address, url, Mode::LooseReads),
         [address, url, "writes"] => (address, url, Mode::Writes),
         _ => {
-            eprintln!("usage: bare-loop ADDRESS DATABASE_URL [loose | writes], as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench");
+            eprintln!(
+                "usage: bare-loop ADDRESS DATABASE_URL [loose | writes], as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench"
+            );
             return ExitCode::from(2);
         }
     };

@@ -63,9 +63,7 @@ impl WriteStatements {
                 .prepare("SELECT id FROM bench_orders WHERE customer_id = $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE")
                 .await?,
             update_orders: client.prepare("UPDATE bench_orders SET status = $1, total = $2 WHERE id = ANY($3)").await?,
-            orders: client
-                .prepare("SELECT id, number, customer_id, status, total, placed_at FROM bench_orders WHERE id = ANY($1)")
-                .await?,
+            orders: client.prepare("SELECT id, number, customer_id, status, total, placed_at FROM bench_orders WHERE id = ANY($1)").await?,
             insert_order: client
                 .prepare("INSERT INTO bench_new_orders (number, customer_id, status, total) VALUES ($1, $2, $3, $4) RETURNING id")
                 .await?,
@@ -255,4 +253,18 @@ pub(crate) async fn update_by_query(connection: &Connection, body: &[u8]) -> Res
     let keys = begin(connection, &statements.lock_orders, &[&query.r#where.customer_id.eq, &(MAX_ROWS + 1)]).await?;
     connection.client.execute(&statements.update_orders, &[&status, &total, &keys]).await?;
     commit_list(connection, &statements.orders, &keys).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_sent_in_groups_of_four_digits() {
+        let mut out = BytesMut::new();
+        let total: Option<Cents> = serde_json::from_str("\"12000340.50\"").ok();
+        assert!(total.is_some_and(|total| total.to_sql(&Type::NUMERIC, &mut out).is_ok()));
+        let words: Vec<i16> = out.chunks(2).map(|word| i16::from_be_bytes([word[0], word[1]])).collect();
+        assert_eq!(words, [4, 2, 0, 2, 0, 1200, 340, 5000]);
+    }
 }
