@@ -57,26 +57,35 @@ pub(crate) struct WriteStatements {
 
 impl WriteStatements {
     pub(crate) async fn prepare(client: &Client) -> Result<Self, Error> {
+        const ROW: &str = "t0.id, t0.number, t0.customer_id, t0.status, t0.total, t0.placed_at";
+        const COLUMNS: &str = "number, customer_id, status, total";
         Ok(WriteStatements {
-            lock_order: client.prepare("SELECT id FROM bench_orders WHERE id = $1 FOR NO KEY UPDATE").await?,
+            lock_order: client
+                .prepare("SELECT t0.id FROM bench_orders AS t0 WHERE t0.id = $1::int8 ORDER BY t0.id ASC FOR NO KEY UPDATE OF t0")
+                .await?,
             lock_orders: client
-                .prepare("SELECT id FROM bench_orders WHERE customer_id = $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE")
-                .await?,
-            update_orders: client.prepare("UPDATE bench_orders SET status = $1, total = $2 WHERE id = ANY($3)").await?,
-            orders: client.prepare("SELECT id, number, customer_id, status, total, placed_at FROM bench_orders WHERE id = ANY($1)").await?,
-            insert_order: client
-                .prepare("INSERT INTO bench_new_orders (number, customer_id, status, total) VALUES ($1, $2, $3, $4) RETURNING id")
-                .await?,
-            insert_orders: client
                 .prepare(
-                    "INSERT INTO bench_new_orders (number, customer_id, status, total) SELECT r.c0, r.c1, r.c2, r.c3 \
-                     FROM unnest($1::text[], $2::int8[], $3::text[], $4::numeric[]) WITH ORDINALITY AS r(c0, c1, c2, c3, n) \
-                     ORDER BY r.n RETURNING id",
+                    "SELECT t0.id FROM bench_orders AS t0 WHERE t0.customer_id = $1::int8 ORDER BY t0.id ASC LIMIT $2::int8 \
+                     FOR NO KEY UPDATE OF t0",
                 )
                 .await?,
-            new_orders: client
-                .prepare("SELECT id, number, customer_id, status, total, placed_at FROM bench_new_orders WHERE id = ANY($1)")
+            update_orders: client
+                .prepare("UPDATE bench_orders AS t0 SET status = $1::text, total = $2::numeric WHERE t0.id = ANY($3::int8[])")
                 .await?,
+            orders: client.prepare(&format!("SELECT {ROW} FROM bench_orders AS t0 WHERE t0.id = ANY($1::int8[])")).await?,
+            insert_order: client
+                .prepare(&format!(
+                    "INSERT INTO bench_new_orders ({COLUMNS}) VALUES ($1::text, $2::int8, $3::text, $4::numeric) RETURNING id"
+                ))
+                .await?,
+            insert_orders: client
+                .prepare(&format!(
+                    "INSERT INTO bench_new_orders ({COLUMNS}) SELECT r.c0, r.c1, r.c2, r.c3 \
+                     FROM unnest($1::text[], $2::int8[], $3::text[], $4::numeric[]) WITH ORDINALITY AS r(c0, c1, c2, c3, n) \
+                     ORDER BY r.n RETURNING id",
+                ))
+                .await?,
+            new_orders: client.prepare(&format!("SELECT {ROW} FROM bench_new_orders AS t0 WHERE t0.id = ANY($1::int8[])")).await?,
         })
     }
 }
