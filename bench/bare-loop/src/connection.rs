@@ -31,12 +31,14 @@ pub(crate) struct Connection {
 
 pub(crate) type Pool = managed::Pool<Connector>;
 
-/// What the program does beyond reading rows, with ties by their key.
+/// The workloads that the program answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
+    /// It sorts rows that are equal by the requested order by their key.
     Reads,
-    /// Rows that are equal by the requested order have no order.
+    /// It does not sort them further.
     LooseReads,
+    /// It answers reads and writes.
     Writes,
 }
 
