@@ -241,13 +241,14 @@ def end(process):
             process.wait(15)
 
 
-def serve(stack, binaries, database, port):
+def serve(stack, binaries, database, port, manifest=BENCH / "peristyle.toml", settings=None):
     """Starts the release server with its default settings."""
     return spawn(stack, [binaries / "peristyle", "serve"], {
         "OAUTH_STRATEGY": "none",
         "DATABASE_URL": database,
-        "PERISTYLE_MANIFEST": str(BENCH / "peristyle.toml"),
+        "PERISTYLE_MANIFEST": str(manifest),
         "LISTEN": f"127.0.0.1:{port}",
+        **(settings or {}),
     })
 
 

@@ -3,6 +3,8 @@
 use deadpool::managed::{self, BuildError, Metrics, RecycleError, RecycleResult};
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
+use crate::writes::WriteStatements;
+
 /// The default of the server under test.
 const CONNECTIONS: usize = 16;
 
@@ -23,24 +25,30 @@ pub(crate) struct Connection {
     pub(crate) first_orders: Statement,
     pub(crate) next_orders: Statement,
     pub(crate) months: Statement,
+    /// None unless the program writes: the tables of the write workloads may not exist.
+    pub(crate) writes: Option<WriteStatements>,
 }
 
 pub(crate) type Pool = managed::Pool<Connector>;
 
-/// The order of rows that are equal by the requested order.
-#[derive(Clone, Copy)]
-pub(crate) enum Ties {
-    ByKey,
-    Loose,
+/// The workloads that the program answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It sorts rows that are equal by the requested order by their key.
+    Reads,
+    /// It does not sort them further.
+    LooseReads,
+    /// It answers reads and writes.
+    Writes,
 }
 
 pub(crate) struct Connector {
     config: Config,
-    ties: Ties,
+    mode: Mode,
 }
 
-pub(crate) fn pool(url: &str, ties: Ties) -> Result<Pool, Box<dyn std::error::Error>> {
-    let connector = Connector { config: url.parse()?, ties };
+pub(crate) fn pool(url: &str, mode: Mode) -> Result<Pool, Box<dyn std::error::Error>> {
+    let connector = Connector { config: url.parse()?, mode };
     managed::Pool::builder(connector).max_size(CONNECTIONS).build().map_err(|error: BuildError| error.into())
 }
 
@@ -55,10 +63,7 @@ impl managed::Manager for Connector {
                 eprintln!("a connection ended: {error}");
             }
         });
-        let ties = match self.ties {
-            Ties::ByKey => ", id",
-            Ties::Loose => "",
-        };
+        let ties = if self.mode == Mode::LooseReads { "" } else { ", id" };
         // Values of a client are bound, as they must be.
         Ok(Connection {
             named_customers: client
@@ -119,6 +124,7 @@ impl managed::Manager for Connector {
                      WHERE placed_at >= $1 AND placed_at < $2 GROUP BY 1 ORDER BY 1",
                 )
                 .await?,
+            writes: if self.mode == Mode::Writes { Some(WriteStatements::prepare(&client).await?) } else { None },
             client,
         })
     }

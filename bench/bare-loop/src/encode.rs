@@ -58,6 +58,24 @@ pub(crate) fn order(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
     Ok(())
 }
 
+/// `id, number, customer_id, status, total, placed_at`
+pub(crate) fn written_order(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
+    out.extend_from_slice(b"{\"id\":");
+    integer(out, row.try_get(0)?);
+    out.extend_from_slice(b",\"number\":");
+    text(out, raw(row, 1)?);
+    out.extend_from_slice(b",\"customerId\":");
+    integer(out, row.try_get(2)?);
+    out.extend_from_slice(b",\"status\":");
+    text(out, raw(row, 3)?);
+    out.extend_from_slice(b",\"total\":");
+    decimal(out, raw(row, 4)?);
+    out.extend_from_slice(b",\"placedAt\":");
+    timestamp(out, number(raw(row, 5)?));
+    out.push(b'}');
+    Ok(())
+}
+
 /// `n, id, order_id, product_id, qty, price`
 pub(crate) fn item(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
     out.extend_from_slice(b"{\"id\":");

@@ -2,20 +2,22 @@
 //! statements and a pool behind axum; no language, no policy, no settings.
 //!
 //! ```text
-//! bare-loop ADDRESS DATABASE_URL [loose]
+//! bare-loop ADDRESS DATABASE_URL [loose | writes]
 //! ```
 //!
 //! It sorts rows that are equal by the requested order by their key, as Peristyle does. With `loose` it does not.
+//! With `writes` it also answers the workloads of writes, which need the tables of `bench/writes.sql`.
 
 mod connection;
 mod encode;
 mod shop;
+mod writes;
 
 use std::error::Error;
 use std::process::ExitCode;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -23,7 +25,8 @@ use axum::serve::ListenerExt;
 use bytes::Bytes;
 use tokio::net::TcpListener;
 
-use connection::{Pool, Ties};
+use connection::{Mode, Pool};
+use writes::WriteError;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -32,15 +35,18 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (address, url, ties) = match arguments[..] {
-        [address, url] => (address, url, Ties::ByKey),
-        [address, url, "loose"] => (address, url, Ties::Loose),
+    let (address, url, mode) = match arguments[..] {
+        [address, url] => (address, url, Mode::Reads),
+        [address, url, "loose"] => (address, url, Mode::LooseReads),
+        [address, url, "writes"] => (address, url, Mode::Writes),
         _ => {
-            eprintln!("usage: bare-loop ADDRESS DATABASE_URL [loose], as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench");
+            eprintln!(
+                "usage: bare-loop ADDRESS DATABASE_URL [loose | writes], as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench"
+            );
             return ExitCode::from(2);
         }
     };
-    match serve(address, url, ties).await {
+    match serve(address, url, mode).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -49,7 +55,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(address: &str, url: &str, ties: Ties) -> Result<(), Box<dyn Error>> {
+async fn serve(address: &str, url: &str, mode: Mode) -> Result<(), Box<dyn Error>> {
     let router = Router::new()
         .route("/ready", get(async || StatusCode::OK))
         .route("/w1", post(|state, body| answer(state, body, Workload::FilteredPage)))
@@ -62,7 +68,11 @@ async fn serve(address: &str, url: &str, ties: Ties) -> Result<(), Box<dyn Error
         .route("/d3-50", post(|state, body| answer(state, body, Workload::KeysetPageBehindHalf)))
         .route("/d3-99", post(|state, body| answer(state, body, Workload::KeysetPageBehindMost)))
         .route("/d4", post(|state, body| answer(state, body, Workload::Months)))
-        .with_state(connection::pool(url, ties)?);
+        .route("/u1/{id}", post(|state, Path(id), body| write(state, body, Write::UpdateById(id))))
+        .route("/u2", post(|state, body| write(state, body, Write::Create)))
+        .route("/u3", post(|state, body| write(state, body, Write::CreateMany)))
+        .route("/u4", post(|state, body| write(state, body, Write::UpdateByQuery)))
+        .with_state(connection::pool(url, mode)?);
     let listener = TcpListener::bind(address).await?.tap_io(|stream| {
         // Only faster: the answers do not depend on it.
         _ = stream.set_nodelay(true);
@@ -105,6 +115,32 @@ async fn answer(State(pool): State<Pool>, _body: Bytes, workload: Workload) -> R
     };
     match json {
         Ok(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// U1 to U4 of `bench/`.
+enum Write {
+    UpdateById(i64),
+    Create,
+    CreateMany,
+    UpdateByQuery,
+}
+
+async fn write(State(pool): State<Pool>, body: Bytes, write: Write) -> Response {
+    let connection = match pool.get().await {
+        Ok(connection) => connection,
+        Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
+    };
+    let (status, json) = match write {
+        Write::UpdateById(id) => (StatusCode::OK, writes::update_by_id(&connection, id, &body).await),
+        Write::Create => (StatusCode::CREATED, writes::create(&connection, &body).await),
+        Write::CreateMany => (StatusCode::CREATED, writes::create_many(&connection, &body).await),
+        Write::UpdateByQuery => (StatusCode::OK, writes::update_by_query(&connection, &body).await),
+    };
+    match json {
+        Ok(json) => (status, [(header::CONTENT_TYPE, "application/json")], json).into_response(),
+        Err(error @ WriteError::Body(_)) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
