@@ -174,7 +174,7 @@ async fn begin(connection: &Connection, statement: &Statement, parameters: &Para
     // They are sent in this order.
     let ((), rows) =
         try_join(client.batch_execute("BEGIN"), async { client.query_raw(statement, parameters.iter().copied()).await }).await?;
-    rows.and_then(async |row: Row| row.try_get(0)).try_collect().await
+    rows.and_then(async |row: Row| row.try_get::<_, i64>(0)).try_collect().await
 }
 
 /// Reads the rows with these keys in the order of the keys, which ascend, and commits.

@@ -123,12 +123,14 @@ fn explain_shows_the_statements_of_a_write_and_changes_nothing() {
         ("body.json", &["--operation", "update", "--id", "1", "--analyze"], "--analyze"),
         ("body.json", &["--operation", "update", "--id", "1", "--account", "bo.json"], "shop.order.update"),
         ("body.json", &["--id", "1"], "--id names the row of a write"),
-        ("body.json", &["--operation", "upsert"], "keyset-paginate, create, update, delete, restore"),
     ] {
         let finished = explain(file, arguments);
         finished.refused();
         assert!(finished.err().contains(words), "{words} in {}", finished.err());
     }
+    let unknown = explain("body.json", &["--operation", "upsert"]);
+    assert_eq!(unknown.code(), Some(2));
+    assert!(unknown.err().contains("keyset-paginate, create, update, delete, restore"), "{}", unknown.err());
     assert_eq!(std::fs::read(folder.path("shop.db")).expect("the database"), before);
 }
 
