@@ -93,13 +93,10 @@ def started(binaries, cluster, folder, options):
     ports = free_port(), free_port()
     peristyle, bare = (f"http://127.0.0.1:{port}" for port in ports)
     with contextlib.ExitStack() as stack:
-        wait_ready(serve(stack, binaries, cluster.url, ports[0], manifest, pool_setting(options)), f"{peristyle}/ready")
-        wait_ready(spawn(stack, [binaries / "bare-loop", f"127.0.0.1:{ports[1]}", cluster.url, "writes"]), f"{bare}/ready")
+        settings = {"DATABASE_WRITE_POOL": str(options.write_pool)}
+        wait_ready(serve(stack, binaries, cluster.url, ports[0], manifest, settings), f"{peristyle}/ready")
+        wait_ready(spawn(stack, [binaries / "bare-loop", f"127.0.0.1:{ports[1]}", cluster.url, "writes", options.write_pool]), f"{bare}/ready")
         yield peristyle, bare
-
-
-def pool_setting(options):
-    return {"DATABASE_WRITE_POOL": str(options.write_pool)} if options.write_pool else {}
 
 
 def fill(cluster):

@@ -1,4 +1,4 @@
-//! Sixteen connections. Each prepares its statements when it is made.
+//! As many connections as the server under test has. Each prepares its statements when it is made.
 
 use deadpool::managed::{self, BuildError, Metrics, RecycleError, RecycleResult};
 use tokio_postgres::{Client, Config, NoTls, Statement};
@@ -38,8 +38,8 @@ pub(crate) enum Mode {
     Reads,
     /// It does not sort them further.
     LooseReads,
-    /// It answers reads and writes.
-    Writes,
+    /// It answers writes, on so many connections.
+    Writes(usize),
 }
 
 pub(crate) struct Connector {
@@ -48,8 +48,9 @@ pub(crate) struct Connector {
 }
 
 pub(crate) fn pool(url: &str, mode: Mode) -> Result<Pool, Box<dyn std::error::Error>> {
+    let connections = if let Mode::Writes(connections) = mode { connections } else { CONNECTIONS };
     let connector = Connector { config: url.parse()?, mode };
-    managed::Pool::builder(connector).max_size(CONNECTIONS).build().map_err(|error: BuildError| error.into())
+    managed::Pool::builder(connector).max_size(connections).build().map_err(|error: BuildError| error.into())
 }
 
 impl managed::Manager for Connector {
@@ -124,7 +125,7 @@ impl managed::Manager for Connector {
                      WHERE placed_at >= $1 AND placed_at < $2 GROUP BY 1 ORDER BY 1",
                 )
                 .await?,
-            writes: if self.mode == Mode::Writes { Some(WriteStatements::prepare(&client).await?) } else { None },
+            writes: if matches!(self.mode, Mode::Writes(_)) { Some(WriteStatements::prepare(&client).await?) } else { None },
             client,
         })
     }

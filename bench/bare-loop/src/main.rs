@@ -38,10 +38,12 @@ async fn main() -> ExitCode {
     let (address, url, mode) = match arguments[..] {
         [address, url] => (address, url, Mode::Reads),
         [address, url, "loose"] => (address, url, Mode::LooseReads),
-        [address, url, "writes"] => (address, url, Mode::Writes),
+        [address, url, "writes", connections] if connections.parse().is_ok_and(|count: usize| count > 0) => {
+            (address, url, Mode::Writes(connections.parse().unwrap_or(1)))
+        }
         _ => {
             eprintln!(
-                "usage: bare-loop ADDRESS DATABASE_URL [loose | writes], as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench"
+                "usage: bare-loop ADDRESS DATABASE_URL [loose | writes CONNECTIONS], as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench"
             );
             return ExitCode::from(2);
         }
@@ -56,7 +58,8 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(address: &str, url: &str, mode: Mode) -> Result<(), Box<dyn Error>> {
-    let router = Router::new()
+    let reads = if let Mode::LooseReads = mode { mode } else { Mode::Reads };
+    let mut router = Router::new()
         .route("/ready", get(async || StatusCode::OK))
         .route("/w1", post(|state, body| answer(state, body, Workload::FilteredPage)))
         .route("/w2", post(|state, body| answer(state, body, Workload::PageWithTotal)))
@@ -68,11 +71,17 @@ async fn serve(address: &str, url: &str, mode: Mode) -> Result<(), Box<dyn Error
         .route("/d3-50", post(|state, body| answer(state, body, Workload::KeysetPageBehindHalf)))
         .route("/d3-99", post(|state, body| answer(state, body, Workload::KeysetPageBehindMost)))
         .route("/d4", post(|state, body| answer(state, body, Workload::Months)))
-        .route("/u1/{id}", post(|state, Path(id), body| write(state, body, Write::UpdateById(id))))
-        .route("/u2", post(|state, body| write(state, body, Write::Create)))
-        .route("/u3", post(|state, body| write(state, body, Write::CreateMany)))
-        .route("/u4", post(|state, body| write(state, body, Write::UpdateByQuery)))
-        .with_state(connection::pool(url, mode)?);
+        .with_state(connection::pool(url, reads)?);
+    // Writes have connections of their own, as they have in the server under test.
+    if let Mode::Writes(_) = mode {
+        let writes = Router::new()
+            .route("/u1/{id}", post(|state, Path(id), body| write(state, body, Write::UpdateById(id))))
+            .route("/u2", post(|state, body| write(state, body, Write::Create)))
+            .route("/u3", post(|state, body| write(state, body, Write::CreateMany)))
+            .route("/u4", post(|state, body| write(state, body, Write::UpdateByQuery)))
+            .with_state(connection::pool(url, mode)?);
+        router = router.merge(writes);
+    }
     let listener = TcpListener::bind(address).await?.tap_io(|stream| {
         // Only faster: the answers do not depend on it.
         _ = stream.set_nodelay(true);
@@ -127,7 +136,13 @@ enum Write {
     UpdateByQuery,
 }
 
+/// A write runs to its end if the client goes away. Otherwise its transaction would stay open.
 async fn write(State(pool): State<Pool>, body: Bytes, write: Write) -> Response {
+    let written = tokio::spawn(changed(pool, body, write)).await;
+    written.unwrap_or_else(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response())
+}
+
+async fn changed(pool: Pool, body: Bytes, write: Write) -> Response {
     let connection = match pool.get().await {
         Ok(connection) => connection,
         Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),

@@ -100,7 +100,9 @@ impl QueryService {
                 Err(WriteFailure::Store(error)) => return Err(error.into()),
                 Err(WriteFailure::Unexplained) => {}
             }
-            let faults = match writers.diagnose(diagnosis(plan, &query, self.reader.primary.dialect())).await {
+            // Boxed, so that good writes do not carry the size of this larger future.
+            let diagnosis = diagnosis(plan, &query, self.reader.primary.dialect());
+            let faults = match Box::pin(writers.diagnose(diagnosis)).await {
                 Ok(faults) => faults,
                 Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
                 Err(WriteFailure::Store(error)) => return Err(error.into()),
