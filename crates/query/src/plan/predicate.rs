@@ -78,4 +78,28 @@ impl<'c> Predicate<'c> {
     pub(crate) fn negate(self) -> Self {
         Predicate::Not(Box::new(self))
     }
+
+    /// Whether it holds for every row by its form alone.
+    pub(crate) fn is_always(&self) -> bool {
+        match self {
+            Predicate::Always => true,
+            Predicate::All(all) => all.iter().all(Predicate::is_always),
+            Predicate::Any(any) => any.iter().any(Predicate::is_always),
+            Predicate::Not(inner) => inner.is_never(),
+            Predicate::Among { membership: Membership::NotIn, values, .. } => values.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether it holds for no row by its form alone.
+    fn is_never(&self) -> bool {
+        match self {
+            Predicate::Never => true,
+            Predicate::All(all) => all.iter().any(Predicate::is_never),
+            Predicate::Any(any) => any.iter().all(Predicate::is_never),
+            Predicate::Not(inner) => inner.is_always(),
+            Predicate::Among { membership: Membership::In, values, .. } => values.is_empty(),
+            _ => false,
+        }
+    }
 }

@@ -53,6 +53,22 @@ fn no_schema_bounds_the_depth_of_a_json_value() {
     only_plan_refuses(WriteForm::UpdateById, &json!({ "payload": { "meta": deep } }), Code::JsonDepth);
 }
 
+// contract E6.9
+#[test]
+fn no_schema_sees_that_a_condition_holds_for_every_row() {
+    for condition in [
+        json!({ "and": [{}] }),
+        json!({ "or": [{ "id": { "eq": 1 } }, {}] }),
+        json!({ "id": { "notIn": [] } }),
+        json!({ "not": { "id": { "in": [] } } }),
+        json!({ "not": { "and": [{ "id": { "eq": 1 } }, { "id": { "in": [] } }] } }),
+    ] {
+        only_plan_refuses(WriteForm::Delete, &json!({ "query": { "where": condition } }), Code::EmptyWhere);
+    }
+    let narrow = r#"{"query": {"where": {"and": [{}, {"id": {"in": []}}]}}}"#;
+    assert!(write("shop.order", WriteForm::Delete).faults(narrow).is_empty());
+}
+
 // contract E6.8
 #[test]
 fn a_schema_says_which_parts_of_a_body_come_together() {

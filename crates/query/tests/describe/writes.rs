@@ -85,6 +85,8 @@ impl Write {
         match fault.code {
             // The key in the path is not in the body.
             Code::WriteIdentifier => self.form == WriteForm::UpdateById,
+            // A condition may hold for every row in many ways.
+            Code::EmptyWhere => found.is_some_and(|found| found.as_object().is_some_and(|entries| !entries.is_empty())),
             // A schema compares numbers, and no strings.
             Code::ValueRule => {
                 found.is_some_and(Value::is_string)

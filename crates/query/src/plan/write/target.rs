@@ -94,8 +94,9 @@ impl<'c> Writing<'c, '_> {
         let max_rows = self.access.rules.max_rows;
         let limit = statement.limit;
         let is_chosen = limit.is_some() || !statement.order.is_empty();
-        let select = self.part(&statement, |planner, table| {
+        let (select, names_rows) = self.part(&statement, |planner, table| {
             let filters = planner.filters(&table, &statement.filters);
+            let names_rows = filters.iter().any(|(layer, filter)| *layer == Layer::Query && !filter.is_always());
             let (mut order, joins) = planner.ordered(&table, &statement.order, OrderPosition::Root);
             for id in &table.resource.key {
                 append(&mut order, table.column(*id));
@@ -106,8 +107,11 @@ impl<'c> Writing<'c, '_> {
             // One row more shows that there are too many.
             let most = max_rows.saturating_add(1);
             let bounds = Bounds { limit: Some(limit.map_or(most, |limit| limit.min(most))), offset: None };
-            Select { scope: Scope { table, filters, joins, order, bounds }, shown: Vec::new(), children: Vec::new() }
+            (Select { scope: Scope { table, filters, joins, order, bounds }, shown: Vec::new(), children: Vec::new() }, names_rows)
         })?;
+        if !names_rows && !body.all && self.faults.is_empty() {
+            self.faults.add(Code::EmptyWhere, || "/query/where".into(), "this `where` holds for every row; every row takes \"all\": true");
+        }
         Some(TargetPlan { select, keys: None, max_rows, is_chosen })
     }
 }
