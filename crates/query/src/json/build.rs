@@ -61,6 +61,11 @@ pub fn pretty(json: &Json) -> String {
     written(json, Some(0))
 }
 
+/// Writes the value without spaces.
+pub fn append(out: &mut Vec<u8>, json: &Json) {
+    write(out, json, None);
+}
+
 fn written(json: &Json, indent: Option<usize>) -> String {
     let mut out = Vec::new();
     write(&mut out, json, indent);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::json::build::compact;
+use crate::json::build::append;
 use crate::json::{self, Json};
 use crate::object;
 use crate::pointer::Layer;
@@ -19,10 +19,10 @@ pub struct NextStatement(Arc<Parts>);
 #[derive(Debug)]
 struct Parts {
     keys: Vec<CursorKey>,
-    /// The entries of the caller's `where`, without a cursor.
-    filter: Vec<(String, Json)>,
-    /// `order`, `limit` and `relations`.
-    rest: Vec<(String, Json)>,
+    /// The caller's `where` as JSON, up to the cursor: the cursor is the last clause of its `and`.
+    before: Vec<u8>,
+    /// The rest of `where`, then `order`, `limit` and `relations`.
+    after: Vec<u8>,
 }
 
 /// The value of a sort key in the last row of a page.
@@ -54,13 +54,20 @@ impl NextStatement {
             entries => entries,
         };
         let limit = statement.own_limit.unwrap_or(default_limit);
-        let mut rest = Vec::new();
+        let (before, mut after) = around_cursor(own_filter.map(entries).unwrap_or_default());
+        let mut part = |name: &str, json: &Json| {
+            after.extend_from_slice(name.as_bytes());
+            append(&mut after, json);
+        };
         if !order.is_empty() {
-            rest.push(("order".to_owned(), Json::Array(order)));
+            part(",\"order\":", &Json::Array(order));
         }
-        rest.push(("limit".to_owned(), number(limit)));
-        rest.extend(relations(&statement.relations).map(|relations| ("relations".to_owned(), relations)));
-        NextStatement(Arc::new(Parts { keys, filter: own_filter.map(entries).unwrap_or_default(), rest }))
+        part(",\"limit\":", &number(limit));
+        if let Some(relations) = relations(&statement.relations) {
+            part(",\"relations\":", &relations);
+        }
+        after.push(b'}');
+        NextStatement(Arc::new(Parts { keys, before, after }))
     }
 
     /// How many values a position has.
@@ -74,16 +81,50 @@ impl NextStatement {
         let said =
             |(key, value): (&CursorKey, &PositionValue)| say(key, value).ok_or_else(|| UnsayableValue { field: key.path.to_string() });
         let position: Vec<Json> = keys.iter().zip(position).map(said).collect::<Result<_, _>>()?;
-        let mut filter = self.0.filter.clone();
-        let cursor = cursor::write(keys, &position);
-        match filter.iter_mut().find(|(key, _)| key == "and") {
-            Some((_, Json::Array(clauses))) => clauses.push(cursor),
-            _ => filter.push(("and".to_owned(), Json::Array(vec![cursor]))),
-        }
-        let mut statement = vec![("where".to_owned(), Json::Object(filter))];
-        statement.extend(self.0.rest.iter().cloned());
-        Ok(compact(&Json::Object(statement)))
+        let Parts { before, after, .. } = &*self.0;
+        let mut statement = Vec::with_capacity(before.len() + after.len() + CURSOR_CAPACITY);
+        statement.extend_from_slice(before);
+        append(&mut statement, &cursor::write(keys, &position));
+        statement.extend_from_slice(after);
+        // Only strings and ASCII were written.
+        Ok(String::from_utf8(statement).unwrap_or_default())
     }
+}
+
+/// Most cursors are shorter.
+const CURSOR_CAPACITY: usize = 256;
+
+/// `{"where":{…` up to the place of the cursor, and the rest of `where`.
+fn around_cursor(filter: Vec<(String, Json)>) -> (Vec<u8>, Vec<u8>) {
+    let (mut before, mut after) = (b"{\"where\":{".to_vec(), Vec::new());
+    let mut has_place = false;
+    for (index, (key, json)) in filter.into_iter().enumerate() {
+        let out = if has_place { &mut after } else { &mut before };
+        if index > 0 {
+            out.push(b',');
+        }
+        json::write_text(out, &key);
+        out.push(b':');
+        append(out, &json);
+        if key == "and" && matches!(json, Json::Array(_)) {
+            // The array stays open.
+            before.pop();
+            if before.last() != Some(&b'[') {
+                before.push(b',');
+            }
+            has_place = true;
+            after.push(b']');
+        }
+    }
+    if !has_place {
+        if before.last() != Some(&b'{') {
+            before.push(b',');
+        }
+        before.extend_from_slice(b"\"and\":[");
+        after.push(b']');
+    }
+    after.push(b'}');
+    (before, after)
 }
 
 /// The value as a statement says it.
