@@ -10,7 +10,7 @@ use futures_util::future::try_join;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Error, Row, Statement};
+use tokio_postgres::{Client, Error, Row, RowStream, Statement};
 
 use crate::connection::Connection;
 use crate::encode;
@@ -48,16 +48,20 @@ impl From<Error> for WriteError {
 pub(crate) struct WriteStatements {
     lock_order: Statement,
     lock_orders: Statement,
+    update_order: Statement,
     update_orders: Statement,
+    order: Statement,
     orders: Statement,
     insert_order: Statement,
     insert_orders: Statement,
+    new_order: Statement,
     new_orders: Statement,
 }
 
 impl WriteStatements {
     pub(crate) async fn prepare(client: &Client) -> Result<Self, Error> {
         const ROW: &str = "t0.id, t0.number, t0.customer_id, t0.status, t0.total, t0.placed_at";
+        const UPDATE: &str = "UPDATE bench_orders AS t0 SET status = $1::text, total = $2::numeric";
         const COLUMNS: &str = "number, customer_id, status, total";
         Ok(WriteStatements {
             lock_order: client
@@ -69,9 +73,9 @@ impl WriteStatements {
                      FOR NO KEY UPDATE OF t0",
                 )
                 .await?,
-            update_orders: client
-                .prepare("UPDATE bench_orders AS t0 SET status = $1::text, total = $2::numeric WHERE t0.id = ANY($3::int8[])")
-                .await?,
+            update_order: client.prepare(&format!("{UPDATE} WHERE t0.id = ($3::int8[])[1]")).await?,
+            update_orders: client.prepare(&format!("{UPDATE} WHERE t0.id = ANY($3::int8[])")).await?,
+            order: client.prepare(&format!("SELECT {ROW} FROM bench_orders AS t0 WHERE t0.id = ($1::int8[])[1]")).await?,
             orders: client.prepare(&format!("SELECT {ROW} FROM bench_orders AS t0 WHERE t0.id = ANY($1::int8[])")).await?,
             insert_order: client
                 .prepare(&format!(
@@ -85,6 +89,7 @@ impl WriteStatements {
                      ORDER BY r.n RETURNING id",
                 ))
                 .await?,
+            new_order: client.prepare(&format!("SELECT {ROW} FROM bench_new_orders AS t0 WHERE t0.id = ($1::int8[])[1]")).await?,
             new_orders: client.prepare(&format!("SELECT {ROW} FROM bench_new_orders AS t0 WHERE t0.id = ANY($1::int8[])")).await?,
         })
     }
@@ -177,13 +182,35 @@ async fn begin(connection: &Connection, statement: &Statement, parameters: &Para
     rows.and_then(async |row: Row| row.try_get::<_, i64>(0)).try_collect().await
 }
 
-/// Reads the rows with these keys in the order of the keys, which ascend, and commits.
-async fn commit(connection: &Connection, statement: &Statement, keys: &Vec<i64>, out: &mut Vec<u8>) -> Result<(), Error> {
-    let mut bytes = Vec::with_capacity(128 * keys.len());
-    let mut rows: Vec<(i64, Range<usize>)> = Vec::with_capacity(keys.len());
+/// Changes rows with these keys, in one round trip with the read of the answer.
+async fn change(
+    connection: &Connection,
+    (change, read): (&Statement, &Statement),
+    OrderChange { status, total }: OrderChange<'_>,
+    keys: &Vec<i64>,
+) -> Result<RowStream, Error> {
+    let client = &connection.client;
+    let (changes, keys): (&Parameters<'_>, &Parameters<'_>) = (&[&status, &total, keys], &[keys]);
+    // They are sent in this order.
+    let (changed, rows) = try_join(async { client.query_raw(change, changes.iter().copied()).await }, async {
+        client.query_raw(read, keys.iter().copied()).await
+    })
+    .await?;
+    changed.try_for_each(async |_| Ok(())).await?;
+    Ok(rows)
+}
+
+async fn read(connection: &Connection, statement: &Statement, keys: &Vec<i64>) -> Result<RowStream, Error> {
+    let parameters: &Parameters<'_> = &[keys];
+    connection.client.query_raw(statement, parameters.iter().copied()).await
+}
+
+/// Writes the rows in the order of their keys, which ascend, and commits.
+async fn commit(connection: &Connection, stream: RowStream, count: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    let mut bytes = Vec::with_capacity(128 * count);
+    let mut rows: Vec<(i64, Range<usize>)> = Vec::with_capacity(count);
     {
-        let parameters: &Parameters<'_> = &[keys];
-        let mut stream = pin!(connection.client.query_raw(statement, parameters.iter().copied()).await?);
+        let mut stream = pin!(stream);
         while let Some(row) = stream.try_next().await? {
             let start = bytes.len();
             encode::written_order(&mut bytes, &row)?;
@@ -203,12 +230,12 @@ async fn commit(connection: &Connection, statement: &Statement, keys: &Vec<i64>,
 }
 
 /// Commits, and answers with the number of rows and the rows.
-async fn commit_list(connection: &Connection, statement: &Statement, keys: &Vec<i64>) -> Result<Vec<u8>, WriteError> {
+async fn commit_list(connection: &Connection, stream: RowStream, count: usize) -> Result<Vec<u8>, WriteError> {
     let mut out = Vec::new();
     out.extend_from_slice(b"{\"count\":");
-    encode::integer(&mut out, keys.len() as i64);
+    encode::integer(&mut out, count as i64);
     out.extend_from_slice(b",\"rows\":[");
-    commit(connection, statement, keys, &mut out).await?;
+    commit(connection, stream, count, &mut out).await?;
     out.extend_from_slice(b"]}");
     Ok(out)
 }
@@ -220,11 +247,11 @@ fn prepared(connection: &Connection) -> Result<&WriteStatements, WriteError> {
 /// U1
 pub(crate) async fn update_by_id(connection: &Connection, id: i64, body: &[u8]) -> Result<Vec<u8>, WriteError> {
     let statements = prepared(connection)?;
-    let Body { payload: OrderChange { status, total } } = serde_json::from_slice(body)?;
+    let Body { payload } = serde_json::from_slice(body)?;
     let keys = begin(connection, &statements.lock_order, &[&id]).await?;
-    connection.client.execute(&statements.update_orders, &[&status, &total, &keys]).await?;
+    let rows = change(connection, (&statements.update_order, &statements.order), payload, &keys).await?;
     let mut out = Vec::new();
-    commit(connection, &statements.orders, &keys, &mut out).await?;
+    commit(connection, rows, keys.len(), &mut out).await?;
     Ok(out)
 }
 
@@ -234,7 +261,7 @@ pub(crate) async fn create(connection: &Connection, body: &[u8]) -> Result<Vec<u
     let Body { payload: NewOrder { number, customer_id, status, total } } = serde_json::from_slice(body)?;
     let keys = begin(connection, &statements.insert_order, &[&number, &customer_id, &status, &total]).await?;
     let mut out = Vec::new();
-    commit(connection, &statements.new_orders, &keys, &mut out).await?;
+    commit(connection, read(connection, &statements.new_order, &keys).await?, keys.len(), &mut out).await?;
     Ok(out)
 }
 
@@ -251,17 +278,17 @@ pub(crate) async fn create_many(connection: &Connection, body: &[u8]) -> Result<
         totals.push(total);
     }
     let keys = begin(connection, &statements.insert_orders, &[&numbers, &customers, &states, &totals]).await?;
-    commit_list(connection, &statements.new_orders, &keys).await
+    commit_list(connection, read(connection, &statements.new_orders, &keys).await?, keys.len()).await
 }
 
 /// U4
 pub(crate) async fn update_by_query(connection: &Connection, body: &[u8]) -> Result<Vec<u8>, WriteError> {
     const MAX_ROWS: i64 = 100;
     let statements = prepared(connection)?;
-    let ByQuery { payload: OrderChange { status, total }, query } = serde_json::from_slice(body)?;
+    let ByQuery { payload, query } = serde_json::from_slice(body)?;
     let keys = begin(connection, &statements.lock_orders, &[&query.r#where.customer_id.eq, &(MAX_ROWS + 1)]).await?;
-    connection.client.execute(&statements.update_orders, &[&status, &total, &keys]).await?;
-    commit_list(connection, &statements.orders, &keys).await
+    let rows = change(connection, (&statements.update_orders, &statements.orders), payload, &keys).await?;
+    commit_list(connection, rows, keys.len()).await
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::statement::{Direction, Function};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
-use super::tree::{Logic, Operand, PivotColumn, RowLock, SqlLookup};
+use super::tree::{KeyCount, Logic, Operand, PivotColumn, RowLock, SqlLookup};
 use super::{Arity, Decode, Kind, Writer};
 
 pub(super) use postgres::inserted_rows;
@@ -166,11 +166,13 @@ pub(super) fn can_list_keys(dialect: Dialect, own: &Field, other: &Field) -> boo
 }
 
 /// A column is one of the parents' keys.
-pub(super) fn in_key_list(writer: &mut Writer, column: Column<'_>, own: &Field) {
+pub(super) fn in_key_list(writer: &mut Writer, column: Column<'_>, own: &Field, count: KeyCount) {
     writer.column(column);
-    writer.raw(" = ANY(");
+    // PostgreSQL expects ten keys in a list of unknown length, so it would plan each run with a list of one again.
+    let (open, close) = if count == KeyCount::One { (" = (", ")[1]") } else { (" = ANY(", ")") };
+    writer.raw(open);
     postgres::bind_keys(writer, 0, own);
-    writer.raw(")");
+    writer.raw(close);
 }
 
 /// Joins the keys with a table; the keys come first.

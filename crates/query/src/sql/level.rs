@@ -11,8 +11,8 @@ use super::dialect::{self, ParentLimit};
 use super::exists::lookup;
 use super::join::FromKeys;
 use super::tree::{
-    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, OrderBy, RowLock, SelectList,
-    SqlJoin, SqlSelect, TableAlias,
+    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, KeyCount, OrderBy, RowLock,
+    SelectList, SqlJoin, SqlSelect, TableAlias,
 };
 use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, print, scope};
 
@@ -112,7 +112,7 @@ impl<'p> Columns<'p> {
     /// Writes the query, and the levels below.
     pub(super) fn level(self, select: &Select<'_>, tree: &SqlSelect<'_>) -> Level {
         let child = |(child, parent_columns): (&Child<'_>, Vec<usize>)| {
-            let (owner, level) = child_level(select.scope.table.resource, child, self.dialect);
+            let (owner, level) = child_level(select.scope.table.resource, child, KeyCount::Any, self.dialect);
             ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
         };
         let children = select.children.iter().zip(self.keys).map(child).collect();
@@ -156,15 +156,15 @@ impl<'p> Fetch<'p> {
 
 /// The same level, with rows that stay locked until the transaction ends.
 pub(super) fn locking(parent: &Resource, child: &Child<'_>, lock: RowLock, dialect: Dialect) -> (Owner, Level) {
-    keyed(parent, child, dialect, Some((child.select.scope.table.alias, lock)))
+    keyed(parent, child, KeyCount::Any, dialect, Some((child.select.scope.table.alias, lock)))
 }
 
 /// The rows of a relation for the keys of its parents.
-pub(super) fn child_level(parent: &Resource, child: &Child<'_>, dialect: Dialect) -> (Owner, Level) {
-    keyed(parent, child, dialect, None)
+pub(super) fn child_level(parent: &Resource, child: &Child<'_>, count: KeyCount, dialect: Dialect) -> (Owner, Level) {
+    keyed(parent, child, count, dialect, None)
 }
 
-fn keyed(parent: &Resource, child: &Child<'_>, dialect: Dialect, locked: Option<(Alias, RowLock)>) -> (Owner, Level) {
+fn keyed(parent: &Resource, child: &Child<'_>, count: KeyCount, dialect: Dialect, locked: Option<(Alias, RowLock)>) -> (Owner, Level) {
     let select = &child.select;
     let mut columns = Columns::of(select, dialect);
     let rows = ChildRows { child, keys: FromKeys::new(parent, child), dialect };
@@ -173,7 +173,7 @@ fn keyed(parent: &Resource, child: &Child<'_>, dialect: Dialect, locked: Option<
         Fetch::KeyList { own, other } => {
             let column = select.scope.table.column(other);
             let owner = Owner::Key(columns.key(column));
-            (owner, by_key_list(columns.take(), rows, filters, JoinCondition::InKeyList(column, own)))
+            (owner, by_key_list(columns.take(), rows, filters, JoinCondition::InKeyList(column, own, count)))
         }
         Fetch::KeyTable => (Owner::Number, by_key_table(columns.take(), rows, filters)),
         Fetch::Lateral => (Owner::Number, by_lateral(columns.take(), rows, filters)),

@@ -168,7 +168,7 @@ impl Writer {
             JoinCondition::Equal(left, right) => self.equal(*left, *right),
             JoinCondition::NotNull(operand) => self.not_null(*operand),
             JoinCondition::Fits(pivot) => dialect::and_pivot_fits(self, *pivot),
-            JoinCondition::InKeyList(column, own) => dialect::in_key_list(self, *column, own),
+            JoinCondition::InKeyList(column, own, count) => dialect::in_key_list(self, *column, own, *count),
             JoinCondition::In(key_in) => self.key_in(key_in),
             JoinCondition::UniqueKeyIn(key, select) => {
                 self.raw("(");

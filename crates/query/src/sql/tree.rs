@@ -257,12 +257,19 @@ pub(super) enum JoinCondition<'p> {
     /// The pivot's column holds a value of its field's type.
     Fits(PivotColumn<'p>),
     /// The column is one of the parents' keys, which are values of this field.
-    InKeyList(Column<'p>, &'p Field),
+    InKeyList(Column<'p>, &'p Field, KeyCount),
     In(Box<KeyIn<'p>>),
     /// The unique key of a row is one of those that a query finds.
     UniqueKeyIn(Vec<Column<'p>>, Box<SqlSelect<'p>>),
     /// The row's number is within these bounds.
     NumberWithin(Bounds),
+}
+
+/// How many keys a statement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyCount {
+    One,
+    Any,
 }
 
 /// `key IS NOT NULL AND key IN (SELECT …)`

@@ -11,7 +11,7 @@ use crate::plan::{Child, Select};
 use crate::pointer::Layer;
 use crate::value::Value;
 
-use super::tree::{ColumnUse, Expression, RowLock, SelectList, SqlSelect};
+use super::tree::{ColumnUse, Expression, KeyCount, RowLock, SelectList, SqlSelect};
 use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, scope};
 
 pub use diagnosis::{Diagnosis, IncrementCheck, KeyedCheck, PartialReference, RowStatement, UniqueLookup, diagnosis};
@@ -42,6 +42,14 @@ impl WriteQuery {
     pub fn answers_before(&self) -> bool {
         self.form.operation() == WriteOperation::Delete
     }
+
+    /// The change of rows that are known before, if nothing stands between it and the answer.
+    pub fn only_change(&self) -> Option<&WriteChange> {
+        match &self.changes[..] {
+            [change] if self.target.is_some() && !self.answers_before() && self.after.is_none() && change.more.is_empty() => Some(change),
+            _ => None,
+        }
+    }
 }
 
 /// The rows that a write changes.
@@ -70,7 +78,9 @@ pub struct WriteChange {
 /// Renders a write. It cannot fail: the plan is checked.
 pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
     let resource = plan.resource;
-    let keyed = |child: &Child<'_>| keyed_level(resource, child, dialect);
+    let is_one = plan.form.takes_id() || (plan.form == WriteForm::Create && !plan.is_list);
+    let count = if is_one { KeyCount::One } else { KeyCount::Any };
+    let keyed = |child: &Child<'_>| keyed_level(resource, child, count, dialect);
     let target = plan.target.as_ref().map(|target| {
         let row_lock = if deletes(plan) { RowLock::Delete } else { RowLock::Change };
         let is_locked_later = target.is_chosen && dialect::strategies(dialect).locks_rows;
@@ -86,10 +96,10 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
         key_kinds: resource.key_fields().map(|field| dialect::key_kind(dialect, field)).collect(),
         target,
         before: plan.before.iter().map(|(layer, child)| (*layer, keyed(child))).collect(),
-        changes: change::changes(plan, dialect),
+        changes: change::changes(plan, count, dialect),
         after: plan.after.as_ref().map(keyed),
         answer: plan.answer.as_ref().map(keyed),
-        is_one: plan.form.takes_id() || (plan.form == WriteForm::Create && !plan.is_list),
+        is_one,
         dry_run: plan.dry_run,
     }
 }
@@ -100,8 +110,8 @@ fn deletes(plan: &WritePlan<'_>) -> bool {
 }
 
 /// The rows with given keys.
-fn keyed_level(resource: &Resource, child: &Child<'_>, dialect: Dialect) -> ChildLevel {
-    let (owner, level) = level::child_level(resource, child, dialect);
+fn keyed_level(resource: &Resource, child: &Child<'_>, count: KeyCount, dialect: Dialect) -> ChildLevel {
+    let (owner, level) = level::child_level(resource, child, count, dialect);
     let parent_columns = (0..child.relation.link.own_fields().len()).collect();
     ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
 }

@@ -8,7 +8,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Gathering, Keys, Portion};
-use crate::run::{BatchSize, StatementPart, is_cached};
+use crate::run::{BatchSize, RunningStatement, StatementPart, is_cached};
 use crate::settings::Prepare;
 
 use super::row_encoder::{Encoder, column, position};
@@ -81,29 +81,46 @@ pub(super) async fn related(
     left: &mut usize,
 ) -> Result<Gathered, Error> {
     let running = postgres.context.begin(&child.level.sql, StatementPart::Related);
-    let (mut count, max) = (0, postgres.context.related_rows_left());
+    let max = postgres.context.related_rows_left();
     let read = async |connection: &mut Connection| {
         let stream = open(connection, &child.level.sql, Some(keys)).await?;
-        let mut stream = pin!(stream);
-        let mut gathering = Gathering::new(keys.len(), left);
-        let mut key_sets = Keys::of(&child.level);
-        let mut encoder = Encoder::new(&child.level.outputs);
-        while let Some(row) = stream.next().await {
-            let row = row?;
-            count += 1;
-            if count > max {
-                return Ok(Related::TooMany);
-            }
-            let Some(owner) = owner(&row, child.owner, keys)? else { return Ok(Related::Changed) };
-            encoder.row(gathering.buffer(), &row);
-            if gathering.end_row(owner) {
-                add_keys(&mut key_sets, &child.level, &row);
-            }
-        }
-        Ok(Related::Gathered(gathering.end(key_sets)))
+        gather(stream, child, keys, left, max).await
     };
-    match lease.step(postgres.timeout, read).await? {
-        Related::Gathered(gathered) => {
+    let related = lease.step(postgres.timeout, read).await?;
+    gathered(related, lease, postgres, running)
+}
+
+/// What the rows of a running statement are, up to a number of rows.
+pub(super) async fn gather(
+    stream: RowStream,
+    child: &ChildLevel,
+    keys: &Keys,
+    left: &mut usize,
+    max: usize,
+) -> Result<Related, tokio_postgres::Error> {
+    let mut stream = pin!(stream);
+    let mut count = 0;
+    let mut gathering = Gathering::new(keys.len(), left);
+    let mut key_sets = Keys::of(&child.level);
+    let mut encoder = Encoder::new(&child.level.outputs);
+    while let Some(row) = stream.next().await {
+        let row = row?;
+        count += 1;
+        if count > max {
+            return Ok(Related::TooMany);
+        }
+        let Some(owner) = owner(&row, child.owner, keys)? else { return Ok(Related::Changed) };
+        encoder.row(gathering.buffer(), &row);
+        if gathering.end_row(owner) {
+            add_keys(&mut key_sets, &child.level, &row);
+        }
+    }
+    Ok(Related::Gathered(count, gathering.end(key_sets)))
+}
+
+pub(super) fn gathered(related: Related, lease: &mut Lease, postgres: &Postgres, running: RunningStatement<'_>) -> Result<Gathered, Error> {
+    match related {
+        Related::Gathered(count, gathered) => {
             running.end(count);
             Ok(gathered)
         }
@@ -118,8 +135,9 @@ pub(super) async fn related(
     }
 }
 
-enum Related {
-    Gathered(Gathered),
+pub(super) enum Related {
+    /// The rows and their number.
+    Gathered(usize, Gathered),
     /// A column has become one of another type.
     Changed,
     /// More rows than the answer may have.

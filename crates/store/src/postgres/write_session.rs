@@ -6,12 +6,12 @@ use std::time::Duration;
 use bytes::BytesMut;
 use deadpool::managed::Pool;
 use futures_util::TryStreamExt;
-use futures_util::future::try_join;
+use futures_util::future::{join, try_join};
 use query::sql::write::{Diagnosis, WriteQuery};
 use query::sql::{ChildLevel, Kind};
 use query::value::Value;
-use tokio_postgres::RowStream;
 use tokio_postgres::error::DbError;
+use tokio_postgres::{Client, RowStream};
 
 use crate::assemble::{Gathered, Keys};
 use crate::run::{AnswerContext, RelatedRows, StatementPart, is_cached};
@@ -23,7 +23,7 @@ use crate::writes::{
 use crate::{DatabaseSettings, Error};
 
 use super::row_encoder::column;
-use super::rows::related;
+use super::rows::{Related, gather, gathered, related};
 use super::{Connection, Lease, LeaseState, Manager, Postgres, STALE, bind, lease};
 
 /// The connections that change rows. The readers' connections cannot.
@@ -176,20 +176,53 @@ impl PostgresSession<'_> {
 }
 
 /// Starts a statement. The first one takes the BEGIN with it, in the same round trip.
-async fn open(connection: &mut Connection, statement: Statement<'_>, has_begun: bool) -> Result<RowStream, tokio_postgres::Error> {
-    let Statement { sql, params, keys } = statement;
-    let is_prepared = connection.prepare == Prepare::On && is_cached(sql.text());
-    let prepared = if is_prepared { Some(connection.statement(sql).await?) } else { None };
+async fn open(connection: &mut Connection, statement: Statement<'_>, has_begun: bool) -> Started {
+    let prepared = prepared(connection, statement).await?;
     let client = &connection.client;
     let begin = async { if has_begun { Ok(()) } else { client.batch_execute("BEGIN").await } };
-    let run = async {
-        match &prepared {
-            Some(prepared) => client.query_raw(prepared, bind::list(params, keys)).await,
-            None => client.query_typed_raw(sql.text(), bind::typed_list(params, keys)).await,
-        }
-    };
     // They are sent in this order.
-    try_join(begin, run).await.map(|((), stream)| stream)
+    try_join(begin, start(client, prepared.as_ref(), statement)).await.map(|((), stream)| stream)
+}
+
+/// The statement as the server knows it; none if it is sent as text.
+async fn prepared(
+    connection: &mut Connection,
+    statement: Statement<'_>,
+) -> Result<Option<tokio_postgres::Statement>, tokio_postgres::Error> {
+    if connection.prepare == Prepare::On && is_cached(statement.sql.text()) {
+        return connection.statement(statement.sql).await.map(Some);
+    }
+    Ok(None)
+}
+
+async fn start(client: &Client, prepared: Option<&tokio_postgres::Statement>, statement: Statement<'_>) -> Started {
+    let Statement { sql, params, keys } = statement;
+    match prepared {
+        Some(prepared) => client.query_raw(prepared, bind::list(params, keys)).await,
+        None => client.query_typed_raw(sql.text(), bind::typed_list(params, keys)).await,
+    }
+}
+
+/// A running statement, or why it does not run.
+type Started = Result<RowStream, tokio_postgres::Error>;
+
+/// Starts two statements in one round trip.
+async fn start_both(
+    connection: &mut Connection,
+    first: Statement<'_>,
+    second: Statement<'_>,
+) -> Result<(Started, Started), tokio_postgres::Error> {
+    let statements = (prepared(connection, first).await?, prepared(connection, second).await?);
+    let client = &connection.client;
+    // They are sent in this order.
+    Ok(join(start(client, statements.0.as_ref(), first), start(client, statements.1.as_ref(), second)).await)
+}
+
+/// How many rows a running statement changed.
+async fn changed(stream: RowStream) -> Result<u64, tokio_postgres::Error> {
+    let mut stream = pin!(stream);
+    while stream.try_next().await?.is_some() {}
+    Ok(stream.rows_affected().unwrap_or(0))
 }
 
 fn is_stale(error: &tokio_postgres::Error) -> bool {
@@ -255,12 +288,38 @@ impl WriteSession for PostgresSession<'_> {
     }
 
     async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
-        let read = async |stream: RowStream| {
-            let mut stream = pin!(stream);
-            while stream.try_next().await?.is_some() {}
-            Ok(stream.rows_affected().unwrap_or(0))
+        self.run(statement, changed).await
+    }
+
+    /// Both in one round trip.
+    async fn execute_and_read(
+        &mut self,
+        statement: Statement<'_>,
+        child: &ChildLevel,
+        keys: &Keys,
+        left: &mut usize,
+    ) -> Result<(u64, Gathered), SessionError> {
+        let (timeout, context) = (self.timeout(), &self.postgres.context);
+        let read = Statement::of(&child.level.sql, Some(keys));
+        let (changing, reading) = (context.begin(statement.sql, StatementPart::Write), context.begin(read.sql, StatementPart::Related));
+        let max = context.related_rows_left();
+        let step = async |connection: &mut Connection| -> Step<(u64, Related)> {
+            let result = async {
+                let (change, answer) = start_both(connection, statement, read).await?;
+                // The error of the change comes first: the transaction refuses the read after it.
+                let changed = changed(change?).await?;
+                Ok((changed, gather(answer?, child, keys, left, max).await?))
+            }
+            .await;
+            if result.as_ref().is_err_and(is_stale) {
+                connection.forget(statement.sql.text());
+                connection.forget(read.sql.text());
+            }
+            sorted(result)
         };
-        self.run(statement, read).await
+        let (changed, related) = self.lease.step(timeout, step).await??;
+        changing.end(0);
+        Ok((changed, gathered(related, &mut self.lease, self.postgres, reading)?))
     }
 
     async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError> {

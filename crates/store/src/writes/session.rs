@@ -1,10 +1,10 @@
 //! What a transaction of a write needs of a database.
 
-use query::sql::{Kind, Param, Sql};
+use query::sql::{ChildLevel, Kind, Param, Sql};
 use query::value::Value;
 
 use crate::Error;
-use crate::assemble::Keys;
+use crate::assemble::{Gathered, Keys};
 use crate::run::RelatedRows;
 
 /// An open transaction.
@@ -14,6 +14,18 @@ pub(crate) trait WriteSession: RelatedRows {
 
     /// Runs a statement; returns how many rows it changed.
     async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError>;
+
+    /// Runs a statement that changes rows, and reads the rows with these keys after it. Returns also how many rows it changed.
+    async fn execute_and_read(
+        &mut self,
+        statement: Statement<'_>,
+        child: &ChildLevel,
+        keys: &Keys,
+        left: &mut usize,
+    ) -> Result<(u64, Gathered), SessionError> {
+        let changed = self.execute(statement).await?;
+        Ok((changed, self.related(child, keys, left).await?))
+    }
 
     /// The numbers of given keys that a statement returns, counted from zero.
     async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError>;

@@ -55,6 +55,16 @@ pub(crate) async fn write<S: WriteSession>(session: &mut S, query: &WriteQuery) 
             return Err(TransactionError::Refused(refusal));
         }
     }
+    if let Some(change) = query.only_change()
+        && let Some(level) = &query.answer
+    {
+        let mut left = session.memory();
+        let statement = Statement::of(&change.sql, Some(&keys));
+        let (changed, rows) = session.execute_and_read(statement, level, &keys, &mut left).await?;
+        check_count(changed, keys.len())?;
+        let rows = completed(session, level, rows, left, query, &keys).await?;
+        return Ok(Written { count: keys.rows(), rows: Some(rows) });
+    }
     let before = if query.answers_before() { answer(session, query, &keys).await? } else { None };
     change(session, query, &mut keys).await?;
     if let Some(level) = &query.after
@@ -142,6 +152,11 @@ async fn are_all_there<S: WriteSession>(session: &mut S, level: &ChildLevel, key
     Ok(are_there(session, level, keys).await?.into_iter().all(|there| there))
 }
 
+/// A trigger or a rule may keep a row from its change.
+fn check_count(changed: u64, expected: usize) -> Result<(), TransactionError> {
+    if changed == expected as u64 { Ok(()) } else { Err(TransactionError::Unexplained) }
+}
+
 async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut Keys) -> Result<(), TransactionError> {
     let is_create = query.target.is_none();
     let mut made: Vec<Option<Vec<Vec<u8>>>> = Vec::new();
@@ -153,10 +168,7 @@ async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut
             if !is_create {
                 let changed = session.execute(statement).await?;
                 let expected = if change.items.is_empty() { keys.len() } else { 1 };
-                // A trigger or a rule kept a row from its change.
-                if changed != expected as u64 {
-                    return Err(TransactionError::Unexplained);
-                }
+                check_count(changed, expected)?;
                 continue;
             }
             let new = session.keys(statement, query.key_kinds.len()).await?;
@@ -185,13 +197,26 @@ async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut
 async fn answer<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &Keys) -> Result<Option<Bytes>, TransactionError> {
     let Some(level) = &query.answer else { return Ok(None) };
     let mut left = session.memory();
+    let rows = session.related(level, keys, &mut left).await?;
+    completed(session, level, rows, left, query, keys).await.map(Some)
+}
+
+/// The answer from its rows, after what they are related to is loaded.
+async fn completed<S: WriteSession>(
+    session: &mut S,
+    level: &ChildLevel,
+    rows: Gathered,
+    mut left: usize,
+    query: &WriteQuery,
+    keys: &Keys,
+) -> Result<Bytes, TransactionError> {
     let too_large = || TransactionError::Refused(WriteRefusal::AnswerTooLarge);
-    let Gathered::Whole(owners, mut batch) = session.related(level, keys, &mut left).await? else { return Err(too_large()) };
+    let Gathered::Whole(owners, mut batch) = rows else { return Err(too_large()) };
     load(session, &level.level, &mut batch, &mut left).await?;
     if batch.is_heavy() || batch.written_size() > session.memory() {
         return Err(too_large());
     }
-    written(&batch, &owners, keys, query.is_one).map(Some).ok_or(TransactionError::Unexplained)
+    written(&batch, &owners, keys, query.is_one).ok_or(TransactionError::Unexplained)
 }
 
 fn written(batch: &Batch, owners: &[u32], keys: &Keys, is_one: bool) -> Option<Bytes> {

@@ -4,7 +4,7 @@ use crate::catalog::write_rules::WriteOperation;
 use crate::catalog::{Field, FieldId, Resource};
 use crate::plan::predicate::{Alias, Column, Comparison};
 use crate::plan::write::{Change, RowChange, WritePlan};
-use crate::sql::tree::Logic;
+use crate::sql::tree::{KeyCount, Logic};
 use crate::sql::{Dialect, Sql, Writer, dialect};
 use crate::value::Value;
 
@@ -13,12 +13,12 @@ use super::WriteChange;
 /// The only table of a statement that changes rows.
 const TABLE: Alias = Alias(0);
 
-pub(super) fn changes(plan: &WritePlan<'_>, dialect: Dialect) -> Vec<WriteChange> {
+pub(super) fn changes(plan: &WritePlan<'_>, count: KeyCount, dialect: Dialect) -> Vec<WriteChange> {
     let resource = plan.resource;
     match plan.form.operation() {
         WriteOperation::Create => inserts(resource, &plan.rows, dialect),
         WriteOperation::Delete if resource.soft_delete.is_none() => {
-            vec![WriteChange { sql: delete(resource, dialect), more: Vec::new(), items: Vec::new() }]
+            vec![WriteChange { sql: delete(resource, count, dialect), more: Vec::new(), items: Vec::new() }]
         }
         _ if plan.is_list => {
             let each = |(item, row): (usize, &RowChange)| WriteChange {
@@ -29,7 +29,7 @@ pub(super) fn changes(plan: &WritePlan<'_>, dialect: Dialect) -> Vec<WriteChange
             plan.rows.iter().enumerate().map(each).collect()
         }
         _ => {
-            let sql = plan.rows.first().map(|row| update(resource, row, dialect));
+            let sql = plan.rows.first().map(|row| update(resource, row, count, dialect));
             sql.into_iter().map(|sql| WriteChange { sql, more: Vec::new(), items: Vec::new() }).collect()
         }
     }
@@ -113,10 +113,10 @@ fn returning(writer: &mut Writer, resource: &Resource) {
 }
 
 /// An UPDATE of the rows with given keys.
-fn update(resource: &Resource, row: &RowChange, dialect: Dialect) -> Sql {
+fn update(resource: &Resource, row: &RowChange, count: KeyCount, dialect: Dialect) -> Sql {
     let mut writer = begin_update(resource, row.changes.iter().map(|(id, change)| (*id, change)), dialect);
     writer.raw(" WHERE ");
-    by_keys(&mut writer, resource);
+    by_keys(&mut writer, resource, count);
     writer.finish()
 }
 
@@ -132,7 +132,7 @@ pub(super) fn update_one(resource: &Resource, row: &RowChange, key: &[Value], di
 pub(super) fn update_columns<'r>(resource: &Resource, changes: impl IntoIterator<Item = &'r (FieldId, Change)>, dialect: Dialect) -> Sql {
     let mut writer = begin_update(resource, changes.into_iter().map(|(id, change)| (*id, change)), dialect);
     writer.raw(" WHERE ");
-    by_keys(&mut writer, resource);
+    by_keys(&mut writer, resource, KeyCount::Any);
     writer.finish()
 }
 
@@ -154,22 +154,22 @@ fn begin_update<'r>(resource: &Resource, changes: impl IntoIterator<Item = (Fiel
 }
 
 /// A DELETE of the rows with given keys.
-pub(super) fn delete(resource: &Resource, dialect: Dialect) -> Sql {
+pub(super) fn delete(resource: &Resource, count: KeyCount, dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
     writer.raw("DELETE FROM ");
     writer.table_name(&resource.table);
     writer.raw(" AS t0 WHERE ");
-    by_keys(&mut writer, resource);
+    by_keys(&mut writer, resource, count);
     writer.finish()
 }
 
-fn by_keys(writer: &mut Writer, resource: &Resource) {
+fn by_keys(writer: &mut Writer, resource: &Resource, count: KeyCount) {
     let fields: Vec<&Field> = resource.key_fields().collect();
     let column = |field| Column { alias: TABLE, field };
     if let [field] = fields[..]
         && dialect::can_list_keys(writer.dialect, field, field)
     {
-        return dialect::in_key_list(writer, column(field), field);
+        return dialect::in_key_list(writer, column(field), field, count);
     }
     writer.raw("(");
     writer.separated(", ", &fields, |writer, field| dialect::join_column_to_key(writer, column(field), field));

@@ -4,6 +4,7 @@ use crate::catalog::write_rules::{TableConstraint, WriteOperation};
 use crate::catalog::{Field, FieldId, Resource};
 use crate::plan::predicate::{Alias, Column};
 use crate::plan::write::{Change, RowChange, WritePlan};
+use crate::sql::tree::KeyCount;
 use crate::sql::{ChildLevel, Dialect, Kind, Sql, Writer, dialect};
 use crate::value::Value;
 
@@ -97,7 +98,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> 
     let kinds = |fields: &[FieldId]| fields.iter().map(|id| dialect::key_kind(dialect, &resource.fields[*id])).collect();
     let references = plan.references.iter().map(|reference| KeyedCheck {
         kinds: kinds(&reference.fields),
-        level: keyed_level(resource, &reference.child, dialect),
+        level: keyed_level(resource, &reference.child, KeyCount::Any, dialect),
         values: plan.rows.iter().map(|row| values_of(row, &reference.fields)).collect(),
         made: plan.rows.iter().map(|row| values_of(row, reference.made_fields.as_ref()?)).collect(),
         fields: reference.fields.clone(),
@@ -110,7 +111,9 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> 
     });
     let first = plan.rows.first();
     let added = first.into_iter().flat_map(|row| &row.changes).filter(|(id, change)| is_increment(plan, *id, change));
-    let range = |id: FieldId| plan.ranges.iter().find(|(field, _)| *field == id).map(|(_, child)| keyed_level(resource, child, dialect));
+    let range = |id: FieldId| {
+        plan.ranges.iter().find(|(field, _)| *field == id).map(|(_, child)| keyed_level(resource, child, KeyCount::Any, dialect))
+    };
     let increments =
         added.map(|change| IncrementCheck { field: change.0, sql: update_columns(resource, [change], dialect), range: range(change.0) });
     Diagnosis {
@@ -123,7 +126,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> 
         unique_keys: unique_keys.filter(|lookup| lookup.values.iter().any(Option::is_some)).collect(),
         increments: increments.collect(),
         rows: rows(plan, query, dialect),
-        after: plan.check.as_ref().map(|child| keyed_level(resource, child, dialect)),
+        after: plan.check.as_ref().map(|child| keyed_level(resource, child, KeyCount::Any, dialect)),
         constraints: plan.rules.facts.constraints.clone(),
         columns: resource.fields.iter().map(column_name).collect(),
         table: resource.table.name.plain().to_owned(),
@@ -145,7 +148,7 @@ fn partial_references(plan: &WritePlan<'_>, dialect: Dialect) -> Vec<PartialRefe
                 item,
                 key: plan.is_list.then(|| row.key.clone()),
                 sql: update_columns(plan.resource, changes(), dialect),
-                level: keyed_level(plan.resource, holders, dialect),
+                level: keyed_level(plan.resource, holders, KeyCount::Any, dialect),
             });
         }
     }
@@ -172,7 +175,7 @@ fn rows(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Vec<RowSt
             plan.rows.iter().map(insert).collect()
         }
         WriteOperation::Delete if resource.soft_delete.is_none() => {
-            vec![RowStatement { sql: delete(resource, dialect), by_keys: true, values: Vec::new() }]
+            vec![RowStatement { sql: delete(resource, KeyCount::Any, dialect), by_keys: true, values: Vec::new() }]
         }
         _ if plan.is_list => {
             let update = |row: &RowChange| RowStatement {
