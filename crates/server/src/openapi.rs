@@ -24,7 +24,7 @@ const ABOUT: &str = "The declared resources, queried by Query Statements. A wron
 const BEARER: &str = "bearer";
 
 /// The error statuses of every operation with a body.
-const ALWAYS: [u16; 7] = [400, 408, 413, 415, 500, 503, 504];
+const ALWAYS: [u16; 8] = [400, 408, 413, 415, 500, 501, 503, 504];
 
 /// The error statuses of a token, which public paths check too.
 const WITH_TOKEN: [u16; 4] = [401, 500, 503, 504];

@@ -147,6 +147,7 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
         Problem::Store(store::Error::TooManyRows { max: 0 }),
         Problem::Store(store::Error::UnsayableValue { field: String::new() }),
         Problem::Store(store::Error::NotReady(String::new())),
+        Problem::Store(store::Error::Unsupported(store::Refusal::default())),
         Problem::Store(store::Error::Timeout),
     ];
     every.iter().map(Problem::kind).collect()
@@ -239,6 +240,9 @@ impl Problem {
                 (StatusCode::UNPROCESSABLE_ENTITY, "UNSAYABLE_VALUE", "Page ends at a value that no statement can name")
             }
             Problem::Store(store::Error::NotReady(_)) => (StatusCode::SERVICE_UNAVAILABLE, "RESOURCE_NOT_READY", "Resource not ready"),
+            Problem::Store(store::Error::Unsupported(_)) => {
+                (StatusCode::NOT_IMPLEMENTED, "UNSUPPORTED_BY_DATABASE", "Not supported by the database")
+            }
             Problem::Store(store::Error::Timeout) => (StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "Statement timed out"),
             Problem::Write(problem) => problem.head(),
             Problem::Store(_) | Problem::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "Internal error"),
@@ -339,6 +343,9 @@ fn store_detail(error: &store::Error) -> Cow<'static, str> {
         }
         store::Error::NotReady(_) => {
             "the table or view behind this resource is not ready, such as a materialized view that was never refreshed; it must be fixed in the database"
+        }
+        store::Error::Unsupported(_) => {
+            "the database does not support this statement, such as for a distributed or foreign table; a retry does not help, and the log has the reason"
         }
         store::Error::Timeout => "the statement ran longer than allowed; narrow it with `where` or `limit`",
         _ => INTERNAL,

@@ -1,6 +1,7 @@
 //! Errors of a database. A client never sees the database's own message; the log does.
 
 use rusqlite::{ErrorCode, ffi};
+use tokio_postgres::error::DbError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -43,6 +44,9 @@ pub enum Error {
     Missing,
     #[error("the database refused a statement: {0}")]
     Refused(Refusal),
+    /// The statement needs something that this database or a table in it does not support. A retry does not help.
+    #[error("the database does not support a statement: {0}")]
+    Unsupported(Refusal),
     /// A bug, or a record that was changed by hand.
     #[error("{0}")]
     Unexpected(String),
@@ -50,16 +54,66 @@ pub enum Error {
     Setting(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How much of a statement's SQL the log shows.
+const MAX_SQL_BYTES: usize = 1_000;
+
+/// Why the database refused a statement, for the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
     code: Option<String>,
     message: String,
+    /// The SQL of the statement. It depends on the shape only; it holds no value.
+    sql: Option<String>,
+    is_stale: bool,
 }
 
 impl Refusal {
     /// The SQLSTATE of PostgreSQL; empty for SQLite.
     pub fn code(&self) -> &str {
         self.code.as_deref().unwrap_or_default()
+    }
+
+    /// Whether a prepared statement is gone or its tables have changed, so that it must be prepared again.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
+    fn of_postgres(error: &DbError) -> Self {
+        let mut message = error.message().to_owned();
+        let code = error.code().code();
+        // These details quote rows.
+        let quotes_rows = ["22", "23", "44"].iter().any(|class| code.starts_with(class));
+        let detail = error.detail().filter(|_| !quotes_rows);
+        for (name, text) in [("DETAIL", detail), ("HINT", error.hint())] {
+            if let Some(text) = text {
+                message = format!("{message}; {name}: {text}");
+            }
+        }
+        // A prepared statement is missing or another one: perhaps another client uses the same session.
+        if matches!(code, "42P05" | "26000") {
+            message.push_str("; behind a pooler that shares sessions, set DATABASE_PREPARE=off");
+        }
+        Refusal { code: Some(code.to_owned()), message: one_line(&message), sql: None, is_stale: is_stale(error) }
+    }
+}
+
+/// Whether a prepared statement is gone or its tables have changed. PostgreSQL has one code for a changed table and everything that it does
+/// not support, and translates the message; the routine that raised it tells them apart.
+pub(crate) fn is_stale(error: &DbError) -> bool {
+    match error.code().code() {
+        "26000" => true,
+        "0A000" => error.routine() == Some("RevalidateCachedQuery") || error.message() == "cached plan must not change result type",
+        _ => false,
+    }
+}
+
+impl Error {
+    /// Adds the SQL of the statement that the database refused.
+    pub(crate) fn in_statement(mut self, sql: &str) -> Self {
+        if let Error::Refused(refusal) | Error::Unsupported(refusal) = &mut self {
+            refusal.sql.get_or_insert_with(|| sql[..sql.floor_char_boundary(MAX_SQL_BYTES)].to_owned());
+        }
+        self
     }
 }
 
@@ -68,7 +122,8 @@ impl std::fmt::Display for Refusal {
         match &self.code {
             Some(code) => write!(out, "{code}: {}", self.message),
             None => out.write_str(&self.message),
-        }
+        }?;
+        self.sql.as_ref().map_or(Ok(()), |sql| write!(out, " in {sql}"))
     }
 }
 
@@ -89,12 +144,8 @@ impl From<tokio_postgres::Error> for Error {
             "25006" => Error::Unavailable(read_only(&error)),
             // Connection failures, rollbacks (deadlocks, conflicts on a read replica), out of memory or disk.
             _ if ["08", "40", "53"].iter().any(|class| code.starts_with(class)) => Error::Unavailable(chain(&error)),
-            // A prepared statement is missing or another one: another client uses the same session.
-            "42P05" | "26000" => {
-                let hint = "behind a pooler that shares sessions, set DATABASE_PREPARE=off";
-                Error::Refused(Refusal { code: Some(code.to_owned()), message: format!("{}; {hint}", refusal.message()) })
-            }
-            _ => Error::Refused(Refusal { code: Some(code.to_owned()), message: refusal.message().to_owned() }),
+            "0A000" if !is_stale(refusal) => Error::Unsupported(Refusal::of_postgres(refusal)),
+            _ => Error::Refused(Refusal::of_postgres(refusal)),
         }
     }
 }
@@ -109,7 +160,7 @@ impl From<rusqlite::Error> for Error {
             (_, Some(ErrorCode::DatabaseBusy)) => Error::Unavailable("another process has locked the SQLite file".to_owned()),
             (_, Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => Error::Unavailable(message),
             (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(read_only(&error)),
-            _ => Error::Refused(Refusal { code: None, message }),
+            _ => Error::Refused(Refusal { code: None, message, sql: None, is_stale: false }),
         }
     }
 }
@@ -128,7 +179,11 @@ fn chain(error: &dyn std::error::Error) -> String {
         text.push_str(&next.to_string());
         cause = next.source();
     }
-    // PostgreSQL's details and hints have lines of their own.
+    one_line(&text)
+}
+
+/// PostgreSQL's details and hints have lines of their own.
+fn one_line(text: &str) -> String {
     text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 

@@ -18,7 +18,7 @@ mod writers;
 pub mod writes;
 
 pub use database::{Answer, Database};
-pub use error::Error;
+pub use error::{Error, Refusal};
 pub use run::Chunks;
 pub use settings::{DatabaseSettings, Mapping, PoolFigures, Prepare};
 pub use sqlite::backup::{BackupProgress, BackupStep, backup};

@@ -48,9 +48,8 @@ pub(crate) use write_session::PostgresWrites;
 pub(crate) const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
 const EPOCH_DAYS: i32 = 10_957;
 
-/// The SQLSTATEs of a prepared statement whose tables have changed, or that is gone.
-pub(crate) const STALE: [&str; 2] = ["0A000", "26000"];
-pub(crate) const FAILED: &str = "25P02";
+/// The SQLSTATE of a statement in a transaction that has failed before.
+const FAILED: &str = "25P02";
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
 const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
@@ -182,6 +181,16 @@ impl Connection {
     pub(crate) fn forget(&mut self, text: &str) {
         self.statements.pop(text);
     }
+}
+
+/// Whether a prepared statement is gone or its tables have changed.
+pub(crate) fn is_stale(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(crate::error::is_stale)
+}
+
+/// The first error of a statement that was tried twice: in a transaction, the second only says that the transaction has failed.
+pub(crate) fn first_error(first: tokio_postgres::Error, second: tokio_postgres::Error) -> tokio_postgres::Error {
+    if second.code().is_some_and(|code| code.code() == FAILED) { first } else { second }
 }
 
 impl Postgres {

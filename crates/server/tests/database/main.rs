@@ -9,6 +9,7 @@ mod sqlite_file;
 #[path = "../support/mod.rs"]
 mod support;
 mod timeouts;
+mod unsupported;
 
 use support::proxy::Proxy;
 use support::{Backend, Database, variable};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Folder;
-use crate::support::{Backend, post, shop, variable};
+use crate::support::{Backend, Database, post, shop, variable};
 
 // contract B1.7
 #[tokio::test]
@@ -112,5 +112,28 @@ async fn the_trace_log_shows_no_value_and_no_password() {
                 assert_eq!(found, None, "{secret} in the log of {url} with prepare {prepare}");
             }
         }
+    }
+}
+
+// contract E2.14
+#[tokio::test]
+async fn an_unsupported_statement_is_logged_with_its_reason_and_its_sql() {
+    let script = "CREATE FUNCTION unsupported() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'joins of distant rows' USING ERRCODE = '0A000', DETAIL = 'two shards', HINT = 'use one shard'; END $$;
+        CREATE VIEW items AS SELECT 1 AS id, unsupported() AS far";
+    let (folder, database) = (Folder::new(), Database::with(Backend::Postgres, script).await);
+    folder.write("peristyle.toml", "[resource.shop.item.fields]\nid = \"int\"\nfar = \"int\"\n");
+    let serving = folder.serve(&[("DATABASE_URL", database.url.as_str()), ("LOG_FORMAT", "json")]);
+    for body in ["{}", r#"{"query":{"limit":1}}"#] {
+        post("/api/shop/items/list", body).send(serving.address).await.problem(501);
+    }
+    let log = serving.stop();
+    let lines: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let errors: Vec<&str> =
+        lines.iter().filter(|line| line["level"] == "ERROR").filter_map(|line| line["fields"]["error"].as_str()).collect();
+    assert_eq!(errors.len(), 2, "{log}");
+    for error in errors {
+        let parts = ["0A000: joins of distant rows", "DETAIL: two shards", "HINT: use one shard", " in SELECT "];
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     }
 }

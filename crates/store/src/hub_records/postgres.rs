@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::postgres::{Connection, EPOCH_MICROS, FAILED, Lease, LeaseState, Manager, Postgres, STALE, array, lease};
+use crate::postgres::{Connection, EPOCH_MICROS, Lease, LeaseState, Manager, Postgres, array, first_error, is_stale, lease};
 
 use super::BoundStatement;
 use super::values::{Bind, Row, StoredValue};
@@ -98,7 +98,7 @@ impl PostgresWriters {
 impl PostgresTransaction {
     async fn step<T>(&mut self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
         match self.lease.step(self.timeout, step).await {
-            Err(Error::Refused(refusal)) if is_stale(refusal.code()) => {
+            Err(Error::Refused(refusal)) if refusal.is_stale() => {
                 // The transaction is lost; another connection prepares the statement again.
                 self.stale = true;
                 self.lease.discard();
@@ -129,11 +129,6 @@ impl PostgresTransaction {
     }
 }
 
-/// Whether a prepared statement is stale, or the transaction failed because of one.
-fn is_stale(code: &str) -> bool {
-    STALE.contains(&code) || code == FAILED
-}
-
 /// Runs statements in one round trip, after a BEGIN and before a COMMIT; returns the rows of all.
 async fn together(
     connection: &mut Connection,
@@ -160,13 +155,17 @@ async fn script(client: &Client, text: Option<&'static str>) -> Result<(), tokio
 }
 
 async fn run(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
-    match Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await {
-        Err(error) if error.code().is_some_and(|code| is_stale(code.code())) => {
+    match send(connection, sql, binds).await {
+        Err(error) if is_stale(&error) => {
             connection.forget(sql);
-            Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await
+            send(connection, sql, binds).await.map_err(|again| first_error(error, again))
         }
         other => other,
     }
+}
+
+async fn send(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
+    Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await
 }
 
 /// A statement that is ready to send. Statements sent together arrive in order, in one round trip.

@@ -89,7 +89,7 @@ pub(super) async fn explain(
         let document = rows.first().and_then(|row| row.try_get(0).ok());
         Ok(document.unwrap_or_default())
     };
-    lease.step(postgres.timeout, explain).await
+    lease.run(sql, postgres.timeout, explain).await
 }
 
 fn lines(document: &Value, detail: PlanDetail) -> Vec<String> {

@@ -64,6 +64,16 @@ impl Lease {
         }
     }
 
+    /// Runs a step that is one statement. If the database refuses it, the error has its SQL.
+    pub(super) async fn run<T>(
+        &mut self,
+        sql: &Sql,
+        timeout: Duration,
+        step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, Error> {
+        self.step(timeout, step).await.map_err(|error| error.in_statement(sql.text()))
+    }
+
     pub(super) fn was_full(&self, sql: &Sql) -> bool {
         self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
     }

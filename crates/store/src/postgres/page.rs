@@ -10,9 +10,9 @@ use crate::Error;
 use crate::assemble::{After, Batch, Portion};
 use crate::run::{BatchSize, PageTotal, StatementPart, is_cached, page_total};
 
-use super::rows::{collect, count, is_stale, open, total};
+use super::rows::{collect, count, open, total};
 use super::stream::load;
-use super::{Connection, Lease, LeaseState, Postgres, bind};
+use super::{Connection, Lease, LeaseState, Postgres, bind, is_stale};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.
 pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(Batch, i64)>, Error> {
@@ -50,8 +50,8 @@ async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(
         let (portion, asked) = if lease.was_full(&level.sql) && is_cached(total.text()) {
             // Two statements, each with its own time.
             let counting = postgres.context.begin(total, StatementPart::Total);
-            let both =
-                Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, level, total, &whole).await)).await?;
+            let both = async |connection: &mut Connection| together(connection, level, total, &whole).await;
+            let both = Box::pin(lease.run(&level.sql, postgres.timeout * 2, both)).await?;
             counting.end(1);
             both
         } else {
@@ -67,7 +67,8 @@ async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(
 }
 
 async fn alone(postgres: &Postgres, lease: &mut Lease, level: &Level, whole: &BatchSize) -> Result<Portion, Error> {
-    lease.step(postgres.timeout, async |connection| collect(level, open(connection, &level.sql, None).await?, whole).await).await
+    let read = async |connection: &mut Connection| collect(level, open(connection, &level.sql, None).await?, whole).await;
+    lease.run(&level.sql, postgres.timeout, read).await
 }
 
 async fn together(

@@ -12,7 +12,7 @@ use crate::run::{BatchSize, RunningStatement, StatementPart, is_cached};
 use crate::settings::Prepare;
 
 use super::row_encoder::{Encoder, column, position};
-use super::{Connection, Lease, LeaseState, Postgres, STALE, bind};
+use super::{Connection, Lease, LeaseState, Postgres, bind, first_error, is_stale};
 
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
     if connection.prepare == Prepare::Off || !is_cached(sql.text()) {
@@ -21,17 +21,15 @@ pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&K
     let statement = connection.statement(sql).await?;
     match connection.client.query_raw(&statement, bind::params(sql, keys)).await {
         // A table changed under a prepared statement: prepare it again.
-        Err(error) if is_stale(&error) => {
-            connection.forget(sql.text());
-            let statement = connection.statement(sql).await?;
-            Box::pin(connection.client.query_raw(&statement, bind::params(sql, keys))).await
-        }
+        Err(error) if is_stale(&error) => Box::pin(open_again(connection, sql, keys)).await.map_err(|again| first_error(error, again)),
         other => other,
     }
 }
 
-pub(super) fn is_stale(error: &tokio_postgres::Error) -> bool {
-    error.code().is_some_and(|code| STALE.contains(&code.code()))
+async fn open_again(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
+    connection.forget(sql.text());
+    let statement = connection.statement(sql).await?;
+    connection.client.query_raw(&statement, bind::params(sql, keys)).await
 }
 
 /// All rows of a running statement, up to a number of bytes, with the keys of the levels below.
@@ -86,7 +84,7 @@ pub(super) async fn related(
         let stream = open(connection, &child.level.sql, Some(keys)).await?;
         gather(stream, child, keys, left, max).await
     };
-    let related = lease.step(postgres.timeout, read).await?;
+    let related = lease.run(&child.level.sql, postgres.timeout, read).await?;
     gathered(related, lease, postgres, running)
 }
 
@@ -154,7 +152,7 @@ fn owner(row: &Row, owner: Owner, keys: &Keys) -> Result<Option<u32>, tokio_post
 
 pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
     let running = postgres.context.begin(sql, StatementPart::Total);
-    let total = lease.step(postgres.timeout, async |connection| count(open(connection, sql, None).await?).await).await?;
+    let total = lease.run(sql, postgres.timeout, async |connection| count(open(connection, sql, None).await?).await).await?;
     running.end(1);
     Ok(total)
 }

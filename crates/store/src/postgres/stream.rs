@@ -15,7 +15,7 @@ use crate::run::{
 };
 
 use super::rows::{collect, open, related, take_rows, total};
-use super::{Connection, FAILED, Lease, LeaseState, Postgres, STALE, bind};
+use super::{Connection, Lease, LeaseState, Postgres, bind};
 
 /// A reopened cursor must meet the same rows in the same order, so scans are not synchronized. The reader may take any time.
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL synchronize_seqscans = off; \
@@ -95,8 +95,12 @@ impl Cursor<PostgresSnapshot<'_>> for OpenRows {
     async fn next(&mut self, source: &mut PostgresSnapshot<'_>, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error> {
         let timeout = source.postgres.timeout;
         match self {
-            OpenRows::Statement(stream) => source.lease.step(timeout, async |_| take_rows(stream, rows.level, size).await).await,
-            OpenRows::Cursor(cursor) => source.lease.step(timeout, async |connection| cursor.fetch(connection, rows, size).await).await,
+            OpenRows::Statement(stream) => {
+                source.lease.run(&rows.level.sql, timeout, async |_| take_rows(stream, rows.level, size).await).await
+            }
+            OpenRows::Cursor(cursor) => {
+                source.lease.run(&rows.level.sql, timeout, async |connection| cursor.fetch(connection, rows, size).await).await
+            }
         }
     }
 }
@@ -115,7 +119,8 @@ impl Source for PostgresSnapshot<'_> {
     async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error> {
         let (postgres, timeout) = (streaming.source.postgres, streaming.source.postgres.timeout);
         let mut running = postgres.context.begin(&rows.level.sql, StatementPart::Related);
-        let open = streaming.source.lease.step(timeout, async |connection| NamedCursor::open(connection, rows).await);
+        let sql = &rows.level.sql;
+        let open = streaming.source.lease.run(sql, timeout, async |connection| NamedCursor::open(connection, rows).await);
         let mut cursor = OpenRows::Cursor(streaming.sink.while_read(open).await?);
         let size = BatchSize::related(rows.many, streaming.memory);
         let written = streaming.drain(&mut cursor, rows, size, &mut running).await?;
@@ -141,7 +146,7 @@ pub(super) fn load<'a>(
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamStart, Error> {
     match first_batch(postgres, query, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it again: start over.
-        Err(Error::Refused(refusal)) if STALE.contains(&refusal.code()) || refusal.code() == FAILED => {
+        Err(Error::Refused(refusal)) if refusal.is_stale() => {
             postgres.context.forget_related_rows();
             Box::pin(first_batch(postgres, query, Statements::Forgotten)).await
         }
@@ -235,7 +240,7 @@ async fn open_rows<'q>(
 }
 
 async fn open_statement(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<OpenRows, Error> {
-    let rows = lease.step(postgres.timeout, async |connection| open(connection, sql, None).await).await?;
+    let rows = lease.run(sql, postgres.timeout, async |connection| open(connection, sql, None).await).await?;
     // The statement keeps running, and is cancelled if the lease is dropped.
     lease.enter(LeaseState::Running);
     Ok(OpenRows::Statement(Box::pin(rows)))
@@ -243,7 +248,7 @@ async fn open_statement(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Re
 
 async fn open_cursor(postgres: &Postgres, lease: &mut Lease, rows: RowSet<'_>, statements: Statements) -> Result<OpenRows, Error> {
     lease.enter(LeaseState::InTransaction);
-    let declare = lease.step(postgres.timeout, async |connection| {
+    let declare = lease.run(&rows.level.sql, postgres.timeout, async |connection| {
         if statements == Statements::Forgotten {
             connection.statements.clear();
         }

@@ -24,7 +24,7 @@ use crate::{DatabaseSettings, Error};
 
 use super::row_encoder::column;
 use super::rows::{Related, gather, gathered, related};
-use super::{Connection, Lease, LeaseState, Manager, Postgres, STALE, bind, lease};
+use super::{Connection, Lease, LeaseState, Manager, Postgres, bind, is_stale, lease};
 
 /// The connections that change rows. The readers' connections cannot.
 #[derive(Clone)]
@@ -168,7 +168,7 @@ impl PostgresSession<'_> {
             };
             sorted(read(stream).await)
         };
-        let result = self.lease.step(timeout, step).await?;
+        let result = self.lease.run(statement.sql, timeout, step).await?;
         self.has_begun = true;
         running.end(0);
         result
@@ -225,10 +225,6 @@ async fn changed(stream: RowStream) -> Result<u64, tokio_postgres::Error> {
     Ok(stream.rows_affected().unwrap_or(0))
 }
 
-fn is_stale(error: &tokio_postgres::Error) -> bool {
-    error.code().is_some_and(|code| STALE.contains(&code.code()))
-}
-
 /// Keeps a refusal of the database apart from failures of the connection.
 fn sorted<T>(result: Result<T, tokio_postgres::Error>) -> Step<T> {
     match result {
@@ -242,7 +238,7 @@ fn sorted<T>(result: Result<T, tokio_postgres::Error>) -> Step<T> {
 
 fn session_error(error: &DbError) -> Option<SessionError> {
     let code = error.code().code();
-    if matches!(code, "40001" | "40P01") || STALE.contains(&code) {
+    if matches!(code, "40001" | "40P01") || crate::error::is_stale(error) {
         return Some(SessionError::Again);
     }
     let constraint = |kind| {
@@ -317,7 +313,7 @@ impl WriteSession for PostgresSession<'_> {
             }
             sorted(result)
         };
-        let (changed, related) = self.lease.step(timeout, step).await??;
+        let (changed, related) = self.lease.run(statement.sql, timeout, step).await??;
         changing.end(0);
         Ok((changed, gathered(related, &mut self.lease, self.postgres, reading)?))
     }

@@ -80,7 +80,10 @@ pub(crate) enum SessionError {
 
 impl From<Error> for SessionError {
     fn from(error: Error) -> Self {
-        SessionError::Store(error)
+        match error {
+            Error::Refused(refusal) if refusal.is_stale() => SessionError::Again,
+            error => SessionError::Store(error),
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) enum TransactionError {
 
 impl From<Error> for TransactionError {
     fn from(error: Error) -> Self {
-        TransactionError::Store(error)
+        SessionError::from(error).into()
     }
 }
 
