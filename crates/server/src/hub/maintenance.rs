@@ -46,9 +46,12 @@ pub(crate) async fn keep(hub: Hub) {
 /// Records every few seconds that this hub answers, so that an outage of all hubs does not count against refresh tokens. The next heartbeat
 /// makes up for a failed one.
 pub(crate) async fn beat(hub: Hub) {
+    let mut answered = None;
     loop {
-        if let Err(error) = heartbeats::beat(hub.records(), clock::now()).await {
-            tracing::debug!(%error, "could not record the heartbeat");
+        let now = clock::now();
+        match heartbeats::beat(hub.records(), answered, now).await {
+            Ok(()) => answered = Some(now),
+            Err(error) => tracing::debug!(%error, "could not record the heartbeat"),
         }
         tokio::time::sleep(Duration::from_secs(HEARTBEAT_SECONDS as u64)).await;
     }

@@ -15,6 +15,7 @@ mod introspect;
 mod keys;
 mod killed;
 mod logs;
+mod lost_answers;
 mod memory;
 mod outage;
 mod pipes;

@@ -16,6 +16,10 @@ pub enum ProxyMode {
     Disconnect,
     /// Keeps connections open and forwards nothing.
     Freeze,
+    /// Closes a connection instead of forwarding PostgreSQL's answer to a write. What was written stays. It needs a connection without TLS.
+    LoseWrites,
+    /// The same, for the answer to a COMMIT only.
+    LoseCommits,
 }
 
 #[derive(Debug)]
@@ -68,15 +72,31 @@ async fn forward(near: TcpStream, target: String, mode: watch::Receiver<ProxyMod
     let (far_reads, far_writes) = far.into_split();
     let mut disconnected = mode.clone();
     tokio::select! {
-        () = copy(near_reads, far_writes, mode.clone()) => {}
-        () = copy(far_reads, near_writes, mode) => {}
+        () = copy(near_reads, far_writes, mode.clone(), &[]) => {}
+        () = copy(far_reads, near_writes, mode, &WRITES) => {}
         _ = disconnected.wait_for(|mode| *mode == ProxyMode::Disconnect) => {}
     }
 }
 
-async fn copy(mut from: impl AsyncReadExt + Unpin, mut to: impl AsyncWriteExt + Unpin, mut mode: watch::Receiver<ProxyMode>) {
+/// How PostgreSQL's answers to writes begin.
+const WRITES: [&[u8]; 4] = [b"COMMIT\0", b"INSERT 0 ", b"UPDATE ", b"DELETE "];
+
+async fn copy(
+    mut from: impl AsyncReadExt + Unpin,
+    mut to: impl AsyncWriteExt + Unpin,
+    mut mode: watch::Receiver<ProxyMode>,
+    lost: &[&[u8]],
+) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(size @ 1..) = from.read(&mut buffer).await {
+        let lost = match *mode.borrow() {
+            ProxyMode::LoseWrites => lost,
+            ProxyMode::LoseCommits => &lost[..lost.len().min(1)],
+            _ => &[],
+        };
+        if lost.iter().any(|answer| buffer[..size].windows(answer.len()).any(|part| part == *answer)) {
+            return;
+        }
         if mode.wait_for(|mode| *mode != ProxyMode::Freeze).await.is_err() || to.write_all(&buffer[..size]).await.is_err() {
             return;
         }

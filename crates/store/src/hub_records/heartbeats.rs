@@ -1,36 +1,44 @@
-//! Heartbeats of the hub's processes, and the outages between them: times in which no process wrote one.
+//! Heartbeats of the hub's processes, and the outages between them: times in which no process had an answer to one.
+//!
+//! A heartbeat may be committed while its answer is lost, and then the hub cannot answer its clients either. So a process writes when its last
+//! heartbeat was that had an answer.
 
 use identity::timestamp::Timestamp;
 
 use crate::Error;
 use crate::hub_records::{Bind, Records};
 
-pub const HEARTBEAT_SECONDS: i64 = 3;
-/// A longer silence is an outage: two heartbeats, and one second for a slow process.
+pub const HEARTBEAT_SECONDS: i64 = 2;
+/// A longer silence is an outage: three heartbeats, and one second for a slow process.
 pub const OUTAGE_SECONDS: i64 = 7;
 
-/// Writes a heartbeat. The first one after a silence stores the outage; the row lock lets one process do so.
-pub async fn beat(records: &Records, now: Timestamp) -> Result<(), Error> {
+/// Writes a heartbeat, with the time of the last one that had an answer. The first one after a silence stores the outage; the row lock lets
+/// one process do so.
+pub async fn beat(records: &Records, answered: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
     const FIRST: &str = "INSERT INTO peristyle.heartbeat (id, last_at) VALUES (1, $1) ON CONFLICT (id) DO NOTHING";
     const LAST: &str = "SELECT last_at FROM peristyle.heartbeat WHERE id = 1 FOR UPDATE";
     const OUTAGE: &str = "INSERT INTO peristyle.outage (began_at, ended_at) VALUES ($1, $2)";
     // The clock of another process may be ahead.
     const BEAT: &str = "UPDATE peristyle.heartbeat SET last_at = $1 WHERE id = 1 AND last_at < $1";
     let (mut transaction, rows) = records.begin_async_commit(LAST, &[]).await?;
-    match rows.first().map(|row| row.timestamp(0)).transpose()? {
-        None => _ = transaction.run(FIRST, &[Bind::timestamp(now)]).await?,
+    let last = match rows.first().map(|row| row.timestamp(0)).transpose()? {
+        None => {
+            transaction.run(FIRST, &[Bind::timestamp(now)]).await?;
+            now
+        }
         Some(last) if now.since(last) > OUTAGE_SECONDS => {
             transaction.run(OUTAGE, &[Bind::timestamp(last), Bind::timestamp(now)]).await?;
+            now
         }
-        Some(_) => {}
-    }
-    transaction.commit_with(BEAT, &[Bind::timestamp(now)]).await
+        Some(last) => answered.unwrap_or(last),
+    };
+    transaction.commit_with(BEAT, &[Bind::timestamp(last)]).await
 }
 
-/// How many seconds of outage lie between two times. It writes a heartbeat first, which ends a silence.
+/// How many seconds of outage lie between two times. It looks for a silence first, which ends by that.
 pub async fn seconds_between(records: &Records, from: Timestamp, to: Timestamp) -> Result<i64, Error> {
     const SQL: &str = "SELECT began_at, ended_at FROM peristyle.outage WHERE ended_at > $1 AND began_at < $2";
-    beat(records, to).await?;
+    beat(records, None, to).await?;
     let mut seconds = 0;
     for row in records.run(SQL, &[Bind::timestamp(from), Bind::timestamp(to)]).await? {
         let (began_at, ended_at) = (row.timestamp(0)?.max(from), row.timestamp(1)?.min(to));

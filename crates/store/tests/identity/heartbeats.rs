@@ -7,7 +7,7 @@ use store::hub_records::purge;
 use crate::world::{NOW, records};
 
 async fn beat(records: &Records, seconds: i64) {
-    heartbeats::beat(records, NOW.plus(seconds)).await.expect("kept");
+    heartbeats::beat(records, Some(NOW.plus(seconds)), NOW.plus(seconds)).await.expect("kept");
 }
 
 async fn between(records: &Records, from: i64, to: i64) -> i64 {
@@ -30,6 +30,24 @@ pub(crate) async fn a_silence_of_all_processes_is_an_outage(url: &str) {
     for (from, to, seconds) in [(0, 203, 133), (100, 203, 97), (100, 150, 50), (164, 167, 0), (190, 203, 10), (201, 203, 0)] {
         assert_eq!(between(&records, from, to).await, seconds, "{from} to {to}");
     }
+}
+
+pub(crate) async fn a_heartbeat_without_an_answer_does_not_count(url: &str) {
+    // contract I4.7
+    let records = records(url).await;
+    for seconds in (0..=20).step_by(2) {
+        beat(&records, seconds).await;
+    }
+    // Each of these is committed, and the process has no answer.
+    for seconds in (22..=80).step_by(2) {
+        heartbeats::beat(&records, Some(NOW.plus(20)), NOW.plus(seconds)).await.expect("committed");
+    }
+    let seconds = between(&records, 21, 81).await;
+    assert!((60 - OUTAGE_SECONDS - 1..=60).contains(&seconds), "{seconds}");
+    for seconds in (82..=100).step_by(2) {
+        beat(&records, seconds).await;
+    }
+    assert_eq!(between(&records, 82, 100).await, 0, "the answers are back");
 }
 
 pub(crate) async fn the_first_heartbeat_after_a_silence_stores_one_outage(url: &str) {

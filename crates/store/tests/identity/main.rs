@@ -59,6 +59,7 @@ on_both!(
     housekeeping::a_success_leaves_the_failures_of_others_as_they_are,
     housekeeping::an_attack_from_ever_new_addresses_keeps_nobody_out,
     heartbeats::a_silence_of_all_processes_is_an_outage,
+    heartbeats::a_heartbeat_without_an_answer_does_not_count,
     heartbeats::the_first_heartbeat_after_a_silence_stores_one_outage,
     housekeeping::a_password_link_is_used_once,
     housekeeping::the_key_ring_comes_back,
