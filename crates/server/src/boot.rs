@@ -288,14 +288,29 @@ pub(crate) async fn open_existing(config: &Config, catalog: &Catalog) -> Result<
             "{variable}: the SQLite file {path:?} does not exist; `peristyle migrate` creates it with the tables of a hub, and `peristyle serve` creates it too"
         )));
     }
-    connect(variable, url, &DatabaseSettings { lock_timeout: READER_LOCK_TIMEOUT, ..config.database }).await
+    let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
+    let settings = DatabaseSettings { lock_timeout: READER_LOCK_TIMEOUT, ..config.database };
+    let database = Database::open(url, &settings).map_err(refused)?;
+    database.check_server().await.map_err(refused)?;
+    Ok(database)
 }
 
 async fn connect(variable: &str, url: &str, settings: &DatabaseSettings) -> Result<Database, BootError> {
-    let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
-    let database = Database::open(url, settings).map_err(refused)?;
-    database.check_server().await.map_err(refused)?;
+    let database = Database::open(url, settings).map_err(|error| BootError(format!("{variable}: {error}")))?;
+    check_server(variable, &database).await?;
     Ok(database)
+}
+
+/// Refuses a server that cannot be used. One that does not answer may be back later.
+async fn check_server(variable: &str, database: &Database) -> Result<(), BootError> {
+    match database.check_server().await {
+        Ok(()) => Ok(()),
+        Err(store::Error::Unavailable(reason)) => {
+            tracing::warn!("{variable}: {reason}");
+            Ok(())
+        }
+        Err(error) => Err(BootError(format!("{variable}: {error}"))),
+    }
 }
 
 /// The path of a SQLite file that does not exist.

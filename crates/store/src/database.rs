@@ -4,6 +4,7 @@
 //! with the largest row of a table, not with the answer.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use query::catalog::{Catalog, TableName};
@@ -60,6 +61,27 @@ impl Database {
         Err(Error::Setting("accepted are postgres://…, sqlite://PATH and sqlite::memory:".to_owned()))
     }
 
+    /// Opens each host of a `postgres://…` URL as a database of its own.
+    pub fn open_each_host(url: &str, settings: &DatabaseSettings) -> Result<Vec<Self>, Error> {
+        Ok(Postgres::each_host(url, settings)?.into_iter().map(|postgres| Database(Engine::Postgres(postgres))).collect())
+    }
+
+    /// The servers of a PostgreSQL URL with their ports, for messages.
+    pub fn servers(&self) -> String {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.servers(),
+            Engine::Sqlite(_) => String::new(),
+        }
+    }
+
+    /// How far a standby is behind its primary; none if it cannot tell.
+    pub async fn replay_lag(&self) -> Result<Option<Duration>, Error> {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.replay_lag().await,
+            Engine::Sqlite(_) => Ok(Some(Duration::ZERO)),
+        }
+    }
+
     /// The same database, for one answer with this context.
     #[must_use]
     pub fn for_answer(&self, context: AnswerContext) -> Self {
@@ -70,7 +92,7 @@ impl Database {
     }
 
     /// Refuses a PostgreSQL that is too old, a database in another encoding than UTF8, and a pooler that shares sessions between clients
-    /// if statements are prepared. A server that cannot be reached now is checked later.
+    /// if statements are prepared. A server that cannot be reached is [`Error::Unavailable`]; it is checked when it answers.
     pub async fn check_server(&self) -> Result<(), Error> {
         let Engine::Postgres(postgres) = &self.0 else { return Ok(()) };
         postgres.check_server().await?;

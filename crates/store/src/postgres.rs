@@ -5,6 +5,7 @@ mod connector;
 mod cost;
 mod dsn;
 mod explain;
+mod host;
 mod lease;
 mod numeric;
 mod page;
@@ -18,14 +19,13 @@ mod write_session;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool::Runtime;
 use deadpool::managed::{self, Metrics, PoolError, RecycleError, RecycleResult};
 use lru::LruCache;
 use query::catalog::{Identifier, TableName};
 use query::sql::Sql;
-use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Statement};
 use tracing::Instrument;
@@ -35,9 +35,10 @@ use crate::run::AnswerContext;
 use crate::settings::{DatabaseSettings, PoolFigures, Prepare};
 
 pub(crate) use bind::array;
-use connector::{Connector, Endpoint, RawConnection};
+use connector::{Connector, RawConnection};
 use cost::CostLimit;
 pub(crate) use explain::analyze;
+use host::HostLink;
 pub(crate) use lease::{Lease, LeaseState};
 pub(crate) use page::page;
 use pooler::{Pooling, PoolingProbe};
@@ -54,6 +55,7 @@ const FAILED: &str = "25P02";
 /// How many prepared statements a connection caches. The least recently used is closed first.
 const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 const POOL_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a host may take to accept a connection, TLS and login included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long `/ready` waits for an answer.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -110,8 +112,7 @@ pub(crate) struct Connection {
     prepare: Prepare,
     /// How long an abandoned statement may take.
     abandoned_timeout: Duration,
-    connector: Arc<Connector>,
-    endpoint: Endpoint,
+    link: Arc<HostLink>,
 }
 
 struct PreparedStatement {
@@ -133,16 +134,17 @@ impl managed::Manager for Manager {
         raw.check_server()?;
         // Settings in a pooler's session would apply to other clients.
         if pooling == Some(Pooling::Direct) {
-            Box::pin(raw.client.batch_execute(&self.setup)).await?;
+            let setup = Box::pin(tokio::time::timeout(CONNECT_TIMEOUT, raw.client.batch_execute(&self.setup)));
+            setup.await.map_err(|_| Error::Unavailable("a new connection was not set up in time".to_owned()))??;
         }
-        let (statements, connector) = (LruCache::new(MAX_STATEMENTS), connector.clone());
-        let RawConnection { client, endpoint, .. } = raw;
-        Ok(Connection { client, statements, is_preparing: false, prepare, abandoned_timeout, connector, endpoint })
+        let RawConnection { client, host, .. } = raw;
+        let (statements, link) = (LruCache::new(MAX_STATEMENTS), Arc::new(HostLink::new(host, connector.clone())));
+        Ok(Connection { client, statements, is_preparing: false, prepare, abandoned_timeout, link })
     }
 
     async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<Error> {
-        if connection.client.is_closed() {
-            return Err(RecycleError::message("the connection is closed"));
+        if connection.client.is_closed() || connection.link.is_lost() {
+            return Err(RecycleError::message("the connection is closed, or its host does not answer"));
         }
         Ok(())
     }
@@ -200,19 +202,22 @@ impl Postgres {
     }
 
     pub(crate) fn new(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
-        let (mut config, tls) = dsn::parse(url)?;
-        // As in libpq, a Unix socket never uses TLS.
-        let local = !config.get_hosts().is_empty() && config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
-        config.ssl_mode(if local { SslMode::Disable } else { tls.mode.driver() });
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_TIMEOUT);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("peristyle");
+        Postgres::of(dsn::parse(url)?, settings)
+    }
+
+    /// A pool for each host of the URL.
+    pub(crate) fn each_host(url: &str, settings: &DatabaseSettings) -> Result<Vec<Self>, Error> {
+        dsn::parse(url)?.each_host().map(|dsn| Postgres::of(dsn, settings)).collect()
+    }
+
+    fn of(mut dsn: dsn::Dsn, settings: &DatabaseSettings) -> Result<Self, Error> {
+        if dsn.config.get_application_name().is_none() {
+            dsn.config.application_name("peristyle");
         }
         let DatabaseSettings { timeout, prepare, stall_timeout, stream_timeout, abandoned_timeout, memory, max_cost, .. } = *settings;
         let cost_limit = max_cost.map(|max| Arc::new(CostLimit::new(max)));
-        let connector = Arc::new(Connector::new(config, tls::connector(&tls)?));
+        let tls = tls::connector(&dsn.tls)?;
+        let connector = Arc::new(Connector::new(dsn, tls));
         let manager = Manager { connector, probe: Arc::default(), prepare, abandoned_timeout, setup: READER_SETUP.into() };
         let (size, pool_timeout) = (settings.pool + settings.reserved, POOL_TIMEOUT.min(settings.timeout));
         let pool = pool(manager, size, pool_timeout)?;
@@ -253,6 +258,13 @@ impl Postgres {
         lease(&self.pool).await
     }
 
+    /// A connection for one request, whose statements have one timeout together. It begins with the first connection.
+    async fn lease_until(&self, deadline: &mut Option<Instant>) -> Result<Lease, Error> {
+        let mut lease = self.lease().await?;
+        lease.set_deadline(Some(*deadline.get_or_insert_with(|| Instant::now() + self.timeout)));
+        Ok(lease)
+    }
+
     pub(crate) async fn schema(&self) -> Result<crate::schema::Schema, Error> {
         let mut lease = self.lease().await?;
         lease.step(self.timeout, async |connection| crate::schema::read_postgres(&connection.client).await).await
@@ -276,6 +288,23 @@ impl Postgres {
         Ok(asked.await?.iter().filter_map(|row| usize::try_from(row.get::<_, i64>(0) - 1).ok()).collect())
     }
 
+    /// How far a standby is behind its primary; none if it cannot tell. A standby that has replayed all that it received, and still receives,
+    /// is current: its primary may have nothing to send.
+    pub(crate) async fn replay_lag(&self) -> Result<Option<Duration>, Error> {
+        const LAG: &str = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0 \
+             WHEN pg_last_wal_replay_lsn() >= pg_last_wal_receive_lsn() AND EXISTS (SELECT FROM pg_stat_wal_receiver) THEN 0 \
+             ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) END::float8";
+        let rows = self.probe(async |connection| connection.client.query_typed(LAG, &[]).await).await?;
+        let seconds = rows.first().and_then(|row| row.get::<_, Option<f64>>(0));
+        // The clock of the primary may be ahead.
+        Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)))
+    }
+
+    /// The servers with their ports.
+    pub(crate) fn servers(&self) -> String {
+        self.pool.manager().connector.servers()
+    }
+
     async fn probe<T>(&self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
         let mut lease = self.lease().await?;
         match lease.step(PROBE_TIMEOUT, step).await {
@@ -290,7 +319,6 @@ fn pool(manager: Manager, size: usize, pool_timeout: Duration) -> Result<managed
         .max_size(size)
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(pool_timeout))
-        .create_timeout(Some(CONNECT_TIMEOUT))
         .build()
         .map_err(|error| Error::Setting(error.to_string()))
 }
@@ -309,15 +337,9 @@ pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error>
         Ok(connection) => Ok(Lease::new(connection)),
         Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
         // Whatever the reason, there is no connection.
-        Err(PoolError::Backend(Error::Refused(refusal))) => Err(no_connection(pool, &refusal.to_string())),
-        Err(PoolError::Backend(Error::Unavailable(reason))) => Err(no_connection(pool, &reason)),
+        Err(PoolError::Backend(Error::Refused(refusal))) => Err(Error::Unavailable(refusal.to_string())),
         Err(PoolError::Backend(Error::Setting(setting))) => Err(Error::Unavailable(setting)),
         Err(PoolError::Backend(other)) => Err(other),
-        Err(PoolError::Timeout(managed::TimeoutType::Create)) => Err(no_connection(pool, "no answer in time")),
         Err(other) => Err(Error::Unavailable(other.to_string())),
     }
-}
-
-fn no_connection(pool: &managed::Pool<Manager>, reason: &str) -> Error {
-    Error::Unavailable(format!("no connection to {}: {reason}", pool.manager().connector.servers()))
 }

@@ -5,8 +5,6 @@
 mod limits;
 #[path = "records/privileges.rs"]
 mod privileges;
-#[path = "records/proxy.rs"]
-mod proxy;
 mod support;
 
 use std::time::Duration;

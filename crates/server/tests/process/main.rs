@@ -29,6 +29,7 @@ mod satellite;
 mod schema;
 mod show;
 mod signals;
+mod silent_host;
 mod slow_statements;
 #[path = "../support/mod.rs"]
 mod support;

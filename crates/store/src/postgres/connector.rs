@@ -1,25 +1,41 @@
-//! Opens connections to the server, and cancels what runs on one.
+//! Opens connections to the hosts of a DSN, and cancels what runs on one.
+//!
+//! Hosts are tried in the order of the DSN. If one takes long, the next is tried beside it. Hosts that were silent lately come last.
 //!
 //! The driver closes its side right after it has sent a cancel request. A pooler may take that for a client that has gone and drop the request,
 //! and PgBouncer before 1.21 even crashes. So the server closes first here, as with libpq.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
 use tokio_postgres::config::{Host, LoadBalanceHosts};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
-use tokio_postgres::{CancelToken, Client, Config, Error as DriverError, NoTls};
+use tokio_postgres::{CancelToken, Client, Error as DriverError, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Error;
 
-use super::dsn::PORT;
-use super::{Manager, Postgres};
+use super::dsn::{Dsn, DsnHost};
+use super::host::{Attempt, Endpoint, PostgresHost, is_silence};
+use super::{CONNECT_TIMEOUT, Manager, Postgres};
+
+/// How long a host may take before the next one is tried beside it.
+const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
+
+/// How many addresses are remembered. A name may lead to others over time.
+const MAX_HOSTS: usize = 64;
 
 /// The only encoding that holds every string of a client.
 const ACCEPTED_ENCODING: &str = "UTF8";
@@ -27,26 +43,25 @@ const ACCEPTED_ENCODING: &str = "UTF8";
 /// The oldest major version that the tests run on.
 const MIN_VERSION: u32 = 13;
 
+/// A host, and why it could not be reached.
+type Failure = (String, String);
+
 pub(super) struct Connector {
-    config: Config,
+    dsn: Dsn,
     tls: MakeRustlsConnect,
+    /// The state of each address.
+    known: Mutex<HashMap<Endpoint, Arc<PostgresHost>>>,
+    /// Which host is first, if the hosts take turns.
+    turn: AtomicUsize,
 }
 
 /// A new connection on which nothing is set.
 pub(super) struct RawConnection {
     pub(super) client: Client,
-    pub(super) endpoint: Endpoint,
+    pub(super) host: Arc<PostgresHost>,
     /// The version and the encoding that the server reports. A pooler may report none.
     version: Option<String>,
     encoding: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Endpoint {
-    Network(SocketAddr, String),
-    Local(PathBuf),
-    /// One of several, and only the driver knows which.
-    Unknown,
 }
 
 impl RawConnection {
@@ -71,70 +86,155 @@ fn major(version: &str) -> Option<u32> {
 }
 
 impl Postgres {
+    /// Fails with [`Error::Unavailable`] if no server can be reached.
     pub(crate) async fn check_server(&self) -> Result<(), Error> {
         let Manager { connector, .. } = self.pool.manager();
-        Box::pin(connector.connect()).await.map_or(Ok(()), |connection| connection.check_server())
+        Box::pin(connector.connect()).await?.check_server()
     }
 }
 
 impl Connector {
-    pub(super) fn new(config: Config, tls: MakeRustlsConnect) -> Self {
-        Connector { config, tls }
+    pub(super) fn new(dsn: Dsn, tls: MakeRustlsConnect) -> Self {
+        // Processes that start together begin with different hosts.
+        let turn = AtomicUsize::new(RandomState::new().hash_one(0) as usize);
+        Connector { dsn, tls, known: Mutex::default(), turn }
+    }
+
+    /// Connects to the first host that answers. Fails with [`Error::Unavailable`].
+    pub(super) async fn connect(self: &Arc<Self>) -> Result<RawConnection, Error> {
+        let (hosts, mut failures) = self.hosts().await;
+        let (silent, mut hosts): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.is_silent());
+        if !hosts.is_empty() {
+            // Nobody waits for the silent ones to find out that they answer again.
+            silent.iter().for_each(|host| host.probe(self));
+        }
+        hosts.extend(silent);
+        let mut waiting = hosts.into_iter();
+        let mut running = FuturesUnordered::new();
+        loop {
+            if let Some(host) = waiting.next() {
+                match host.attempt() {
+                    Some(attempt) => running.push(self.try_host(attempt)),
+                    None => {
+                        failures.push((host.endpoint.to_string(), "it does not answer".to_owned()));
+                        continue;
+                    }
+                }
+            }
+            tokio::select! {
+                Some(result) = running.next() => match result {
+                    Ok(connection) => return Ok(connection),
+                    Err(failure) => failures.push(failure),
+                },
+                () = tokio::time::sleep(NEXT_HOST_DELAY), if waiting.len() > 0 => {}
+                else => return Err(self.unavailable(&failures)),
+            }
+        }
     }
 
     /// The servers of the DSN with their ports, for messages. Nothing else of a DSN is in it.
     pub(super) fn servers(&self) -> String {
-        let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
-        let port = |index: usize| ports.get(index).or(ports.first()).copied().unwrap_or(PORT);
-        let server = |(index, host): (usize, &Host)| match host {
-            Host::Tcp(name) if name.contains(':') => format!("[{name}]:{}", port(index)),
-            Host::Tcp(name) => format!("{name}:{}", port(index)),
-            Host::Unix(folder) => folder.join(format!(".s.PGSQL.{}", port(index))).display().to_string(),
-        };
-        let named: Vec<String> = hosts.iter().enumerate().map(server).collect();
-        let addresses = self.config.get_hostaddrs().iter().enumerate();
-        let listed = if named.is_empty() {
-            addresses.map(|(index, address)| SocketAddr::new(*address, port(index)).to_string()).collect()
-        } else {
-            named
-        };
-        listed.join(", ")
+        self.dsn.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) async fn connect(&self) -> Result<RawConnection, DriverError> {
-        let port = self.config.get_ports().first().copied().unwrap_or(PORT);
-        let endpoint = match (self.config.get_hosts(), self.config.get_hostaddrs()) {
-            ([Host::Unix(folder)], []) => Endpoint::Local(folder.join(format!(".s.PGSQL.{port}"))),
-            ([Host::Tcp(name)], [address]) => Endpoint::Network((*address, port).into(), name.clone()),
-            ([], [address]) => Endpoint::Network((*address, port).into(), address.to_string()),
-            ([Host::Tcp(name)], []) if self.config.get_load_balance_hosts() == LoadBalanceHosts::Disable => {
-                return self.connect_by_name(name, port).await;
+    /// Says why no host could be reached. Nothing of the DSN but its hosts is in it.
+    fn unavailable(&self, failures: &[Failure]) -> Error {
+        let servers = self.servers();
+        let reasons = match failures {
+            [(_, reason)] => reason.clone(),
+            several => several.iter().map(|(host, reason)| format!("{host}: {reason}")).collect::<Vec<_>>().join("; "),
+        };
+        Error::Unavailable(format!("no connection to {servers}: {reasons}"))
+    }
+
+    /// Tries a host, within one timeout for TCP, TLS and login.
+    async fn try_host(&self, attempt: Attempt) -> Result<RawConnection, Failure> {
+        let (host, timeout) = (attempt.host.clone(), self.timeout());
+        match tokio::time::timeout(timeout, self.connect_to(&host)).await {
+            Ok(Ok(connection)) => {
+                attempt.answered();
+                Ok(connection)
             }
-            _ => Endpoint::Unknown,
-        };
-        self.connect_to(&self.config, endpoint).await
-    }
-
-    /// Tries each address of the host. The name may resolve differently later, so the endpoint holds the address.
-    async fn connect_by_name(&self, name: &str, port: u16) -> Result<RawConnection, DriverError> {
-        let mut last = None;
-        for address in lookup_host((name, port)).await.into_iter().flatten() {
-            let mut config = self.config.clone();
-            config.hostaddr(address.ip());
-            match self.connect_to(&config, Endpoint::Network(address, name.to_owned())).await {
-                Ok(connection) => return Ok(connection),
-                Err(error) => last = Some(error),
+            Ok(Err(error)) => {
+                if is_silence(&error) {
+                    attempt.had_no_answer()
+                } else {
+                    attempt.answered()
+                }
+                let reason = match Error::from(error) {
+                    Error::Unavailable(reason) => reason,
+                    other => other.to_string(),
+                };
+                Err((host.endpoint.to_string(), reason))
+            }
+            Err(_) => {
+                attempt.had_no_answer();
+                Err((host.endpoint.to_string(), format!("no answer within {} s", timeout.as_secs_f32())))
             }
         }
-        match last {
-            Some(error) => Err(error),
-            // The driver resolves it again and reports why it cannot.
-            None => self.connect_to(&self.config, Endpoint::Unknown).await,
+    }
+
+    fn timeout(&self) -> Duration {
+        self.dsn.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT)
+    }
+
+    /// The hosts at all their addresses, in the order in which they are tried, and the names that lead to none.
+    async fn hosts(&self) -> (Vec<Arc<PostgresHost>>, Vec<Failure>) {
+        let mut dsn_hosts: Vec<&DsnHost> = self.dsn.hosts.iter().collect();
+        let takes_turns = self.dsn.config.get_load_balance_hosts() == LoadBalanceHosts::Random;
+        let turn = if takes_turns { self.turn.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        let start = turn % dsn_hosts.len().max(1);
+        dsn_hosts.rotate_left(start);
+        let (mut hosts, mut failures) = (Vec::new(), Vec::new());
+        for resolved in join_all(dsn_hosts.into_iter().map(|host| self.endpoints(host))).await {
+            match resolved {
+                Ok(mut endpoints) => {
+                    let start = turn % endpoints.len().max(1);
+                    endpoints.rotate_left(start);
+                    hosts.append(&mut endpoints);
+                }
+                Err(failure) => failures.push(failure),
+            }
+        }
+        (hosts, failures)
+    }
+
+    /// A name may lead to several addresses, and to others later.
+    async fn endpoints(&self, host: &DsnHost) -> Result<Vec<Arc<PostgresHost>>, Failure> {
+        let (name, address) = match (&host.name, host.address) {
+            (Some(Host::Unix(folder)), _) => {
+                let socket = Endpoint::Local(folder.join(format!(".s.PGSQL.{}", host.port)));
+                return Ok(vec![self.known(host, socket)]);
+            }
+            (Some(Host::Tcp(name)), address) => (name.clone(), address),
+            (None, Some(address)) => (address.to_string(), Some(address)),
+            (None, None) => return Ok(Vec::new()),
+        };
+        let at = |address: SocketAddr| self.known(host, Endpoint::Network(address, name.clone()));
+        if let Some(address) = address {
+            return Ok(vec![at((address, host.port).into())]);
+        }
+        // A name that is looked up in vain must not keep the others waiting.
+        let timeout = if self.dsn.hosts.len() == 1 { self.timeout() } else { NEXT_HOST_DELAY };
+        match tokio::time::timeout(timeout, lookup_host((name.as_str(), host.port))).await {
+            Ok(Ok(addresses)) => Ok(addresses.map(at).collect()),
+            Ok(Err(error)) => Err((host.to_string(), error.to_string())),
+            Err(_) => Err((host.to_string(), "the name was not resolved in time".to_owned())),
         }
     }
 
-    async fn connect_to(&self, config: &Config, endpoint: Endpoint) -> Result<RawConnection, DriverError> {
-        let (client, connection) = config.connect(self.tls.clone()).await?;
+    fn known(&self, host: &DsnHost, endpoint: Endpoint) -> Arc<PostgresHost> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() > MAX_HOSTS {
+            known.retain(|_, host| Arc::strong_count(host) > 1);
+        }
+        let address = if let Endpoint::Network(address, _) = &endpoint { Some(address.ip()) } else { None };
+        let new = || Arc::new(PostgresHost::new(endpoint.clone(), self.dsn.config_for(host, address)));
+        known.entry(endpoint.clone()).or_insert_with(new).clone()
+    }
+
+    pub(super) async fn connect_to(&self, host: &Arc<PostgresHost>) -> Result<RawConnection, DriverError> {
+        let (client, connection) = host.config.connect(self.tls.clone()).await?;
         let [version, encoding] = ["server_version", "server_encoding"].map(|name| connection.parameter(name).map(str::to_owned));
         // Ends when the client is dropped or the server closes the connection.
         tokio::spawn(async move {
@@ -142,7 +242,7 @@ impl Connector {
                 tracing::debug!(%error, "a PostgreSQL connection ended");
             }
         });
-        Ok(RawConnection { client, endpoint, version, encoding })
+        Ok(RawConnection { client, host: host.clone(), version, encoding })
     }
 
     pub(super) async fn cancel(&self, endpoint: &Endpoint, token: &CancelToken) -> Result<(), DriverError> {
@@ -158,7 +258,6 @@ impl Connector {
                     return token.cancel_query_raw(CloseAfterPeer(stream), CloseAfterPeer(tls)).await;
                 }
             }
-            Endpoint::Unknown => {}
         }
         token.cancel_query(self.tls.clone()).await
     }

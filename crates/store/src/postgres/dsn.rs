@@ -3,6 +3,8 @@
 //! The driver's own parser of URLs appends hosts and ports instead, and its errors do not name what they found. So the URL is split here, and
 //! the driver parses the values of the parameters that it knows.
 
+mod hosts;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -12,8 +14,8 @@ use tokio_postgres::Config;
 use crate::Error;
 
 use super::tls::{TlsMode, TlsSettings};
-
-pub(super) const PORT: u16 = 5432;
+pub(super) use hosts::{Dsn, DsnHost};
+use hosts::{hosts, set_timeouts};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
@@ -38,7 +40,7 @@ const PARAMETERS: [(&str, Use, &[&str]); 30] = [
     ("options", Use::Driver, &[]),
     ("application_name", Use::Driver, &[]),
     ("connect_timeout", Use::Driver, &[]),
-    ("tcp_user_timeout", Use::Driver, &[]),
+    ("tcp_user_timeout", Use::Here, &[]),
     ("keepalives", Use::Driver, &[]),
     ("keepalives_idle", Use::Driver, &[]),
     ("keepalives_interval", Use::Driver, &[]),
@@ -104,7 +106,7 @@ impl Quote {
 }
 
 /// Parses the URL. No message quotes a secret.
-pub(super) fn parse(url: &str) -> Result<(Config, TlsSettings), Error> {
+pub(super) fn parse(url: &str) -> Result<Dsn, Error> {
     let parts = Parts::of(url).ok_or_else(|| invalid("it starts with postgres:// or postgresql://"))?;
     let mut values = authority(&parts)?;
     let mut password = None;
@@ -126,8 +128,10 @@ pub(super) fn parse(url: &str) -> Result<(Config, TlsSettings), Error> {
     if let Some(name) = values.get("fallback_application_name").filter(|_| config.get_application_name().is_none()) {
         config.application_name(name.as_ref());
     }
+    set_timeouts(&mut config, &values, Quote::after(&parts))?;
     let mode = values.get("sslmode").and_then(|word| TlsMode::from_word(word)).unwrap_or(TlsMode::Prefer);
-    Ok((config, TlsSettings { mode, root: values.get("sslrootcert").map(ToString::to_string) }))
+    let tls = TlsSettings { mode, root: values.get("sslrootcert").map(ToString::to_string) };
+    Ok(Dsn { config, hosts: hosts(&values), tls })
 }
 
 type Values<'u> = BTreeMap<&'static str, Cow<'u, str>>;
@@ -220,10 +224,14 @@ fn driver_config(values: &Values<'_>, quote: Quote) -> Result<Config, Error> {
         let pair = format!("{key}='{}' ", value.replace('\\', "\\\\").replace('\'', "\\'"));
         // Words and ports are checked already; the driver refuses only these two kinds.
         if pair.parse::<Config>().is_err() {
-            let accepted = if *key == "hostaddr" { "an IP address" } else { "a whole number" };
-            return Err(invalid(&format!("{key}: {}; accepted is {accepted}", quote.found(value))));
+            if *key == "hostaddr" {
+                return Err(invalid(&format!("{key}: {}; accepted is an IP address", quote.found(value))));
+            }
+            return Err(invalid_number(key, value, quote));
         }
-        text.push_str(&pair);
+        if !["host", "hostaddr", "port"].contains(key) {
+            text.push_str(&pair);
+        }
     }
     text.parse().map_err(|_: tokio_postgres::Error| invalid("its parameters cannot be used together"))
 }
@@ -241,6 +249,10 @@ fn percent_decoded(text: &str) -> Result<PercentDecode<'_>, Error> {
     Err(invalid("two hexadecimal digits other than 00 follow a percent sign; write %25 for the sign itself"))
 }
 
+fn invalid_number(key: &str, value: &str, quote: Quote) -> Error {
+    invalid(&format!("{key}: {}; accepted is a whole number", quote.found(value)))
+}
+
 fn invalid(reason: &str) -> Error {
     Error::Setting(format!("not a PostgreSQL URL: {reason}"))
 }
@@ -252,12 +264,13 @@ mod tests {
     use super::*;
 
     fn hosts_and_ports(url: &str) -> (Vec<String>, Vec<u16>) {
-        let (config, _) = parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
-        let host = |host: &Host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(path) => path.display().to_string(),
+        let hosts = parse(url).unwrap_or_else(|error| panic!("{url}: {error}")).hosts;
+        let name = |host: &DsnHost| match &host.name {
+            Some(Host::Tcp(name)) => name.clone(),
+            Some(Host::Unix(path)) => path.display().to_string(),
+            None => String::new(),
         };
-        (config.get_hosts().iter().map(host).collect(), config.get_ports().to_vec())
+        (hosts.iter().map(name).collect(), hosts.iter().map(|host| host.port).collect())
     }
 
     fn refusal(url: &str) -> String {
@@ -272,12 +285,12 @@ mod tests {
             ("postgres://u@127.0.0.1/shop?port=55557", of(&["127.0.0.1"], &[55557])),
             ("postgres://u@h:1/shop?port=2", of(&["h"], &[2])),
             ("postgres://u@/shop?host=a,b&port=1,2", of(&["a", "b"], &[1, 2])),
-            ("postgres://u@/shop?host=a,b&port=7", of(&["a", "b"], &[7])),
+            ("postgres://u@/shop?host=a,b&port=7", of(&["a", "b"], &[7, 7])),
             ("postgres://u@/shop?host=a%2Cb&port=,2", of(&["a", "b"], &[5432, 2])),
             ("postgres://x:1/shop?host=a", of(&["a"], &[1])),
             ("postgres://a:1,b,[::1]:3/shop", of(&["a", "b", "::1"], &[1, 5432, 3])),
-            ("postgres://%2Ftmp,h/shop", of(&["/tmp", "h"], &[])),
-            ("postgresql:///shop?host=/tmp&user=me@home", of(&["/tmp"], &[])),
+            ("postgres://%2Ftmp,h/shop", of(&["/tmp", "h"], &[5432, 5432])),
+            ("postgresql:///shop?host=/tmp&user=me@home", of(&["/tmp"], &[5432])),
         ] {
             assert_eq!(hosts_and_ports(url), expected, "{url}");
         }
@@ -291,7 +304,7 @@ mod tests {
     // contract B1.2
     #[test]
     fn every_other_parameter_is_honoured_or_refused() {
-        let (config, tls) = parse(
+        let Dsn { config, tls, .. } = parse(
             "postgres://u:p%3F@h/d?client_encoding=UTF8&gssencmode=prefer&sslcompression=0&keepalives_count=3&target_session_attrs=read-only&fallback_application_name=x&options=-c%20a%3D'b'&ssl=true",
         )
         .expect("a URL");
@@ -329,6 +342,7 @@ mod tests {
             ("postgres://h/x?port=0", "\"0\"", "1 to 65535"),
             ("postgres://h/x?hostaddr=h", "\"h\"", "an IP address"),
             ("postgres://h/x?connect_timeout=abc", "connect_timeout: found \"abc\"", "a whole number"),
+            ("postgres://h/x?tcp_user_timeout=10s", "tcp_user_timeout: found \"10s\"", "a whole number"),
             ("postgres://h/x?keepalives_count=-1", "keepalives_retries: found \"-1\"", "a whole number"),
             ("postgres:///x", "the host is missing", "?host=/path"),
             ("postgres://u@:5432/x", "the host is missing", "host[:port]"),
@@ -346,7 +360,7 @@ mod tests {
 
     #[test]
     fn sslmode_and_sslrootcert_are_read_as_in_libpq() {
-        let (config, tls) =
+        let Dsn { config, tls, .. } =
             parse("postgres://u:p@h:5433/d?sslmode=verify-full&sslrootcert=%2Fa%20b.pem&application_name=x").expect("a URL");
         assert_eq!(tls, TlsSettings { mode: TlsMode::VerifyFull, root: Some("/a b.pem".to_owned()) });
         assert_eq!(config.get_application_name(), Some("x"));

@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 
+use super::host::NoAnswer;
 use super::{CONNECT_TIMEOUT, Connection, Manager};
 
 /// When dropped, it returns to the pool once it is idle: transactions are rolled back, and statements that take long are cancelled.
@@ -15,6 +16,8 @@ pub(crate) struct Lease {
     connection: Option<Object<Manager>>,
     pub(super) state: LeaseState,
     step: Option<Instant>,
+    /// When the request ends; none if each step has a timeout of its own.
+    deadline: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +31,12 @@ pub(crate) enum LeaseState {
 
 impl Lease {
     pub(super) fn new(connection: Object<Manager>) -> Self {
-        Lease { connection: Some(connection), state: LeaseState::Idle, step: None }
+        Lease { connection: Some(connection), state: LeaseState::Idle, step: None, deadline: None }
+    }
+
+    /// Ends every step at this time, or lets each have its own timeout again.
+    pub(super) fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
     }
 
     pub(crate) fn enter(&mut self, state: LeaseState) {
@@ -39,7 +47,7 @@ impl Lease {
         self.connection.is_none()
     }
 
-    /// Runs one step on the connection. After a timeout the connection is closed.
+    /// Runs one step on the connection. After a timeout, or if its host falls silent, the connection is closed.
     pub(crate) async fn step<T>(
         &mut self,
         timeout: Duration,
@@ -48,11 +56,22 @@ impl Lease {
         let Some(connection) = self.connection.as_deref_mut() else {
             return Err(Error::Unavailable("the connection was closed".to_owned()));
         };
-        self.step = Some(Instant::now());
-        match tokio::time::timeout(timeout, step(connection)).await {
-            Err(_) => {
+        let now = Instant::now();
+        self.step = Some(now);
+        let timeout = self.deadline.map_or(timeout, |deadline| timeout.min(deadline.saturating_duration_since(now)));
+        let link = connection.link.clone();
+        match link.wait(step(connection), timeout).await {
+            Err(NoAnswer::Timeout) => {
+                // A returning connection has little time, and its host may be well.
+                if self.state != LeaseState::Returning {
+                    link.probe();
+                }
                 self.discard();
                 Err(Error::Timeout)
+            }
+            Err(NoAnswer::Silent) => {
+                drop(self.connection.take().map(Object::take));
+                Err(Error::Unavailable(format!("{} does not answer", link.host.endpoint)))
             }
             Ok(result) => {
                 self.step = None;
@@ -86,15 +105,15 @@ impl Lease {
 
     pub(crate) fn discard(&mut self) {
         let Some(connection) = self.connection.take().map(Object::take) else { return };
-        if self.step.is_none() && self.state != LeaseState::Running {
+        if self.step.is_none() && self.state != LeaseState::Running || connection.link.is_lost() {
             return;
         }
         // Without a runtime no task can cancel it, and closing the connection must do.
         let Ok(runtime) = Handle::try_current() else { return };
         let token = connection.client.cancel_token();
-        let (connector, endpoint) = (connection.connector.clone(), connection.endpoint.clone());
+        let link = connection.link.clone();
         runtime.spawn(async move {
-            match tokio::time::timeout(CONNECT_TIMEOUT, connector.cancel(&endpoint, &token)).await {
+            match tokio::time::timeout(CONNECT_TIMEOUT, link.connector.cancel(&link.host.endpoint, &token)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::debug!(%error, "could not cancel a statement"),
                 Err(_) => tracing::debug!("could not cancel a statement in time"),
@@ -111,7 +130,7 @@ impl Lease {
         let timeout = self.step.map_or(CONNECT_TIMEOUT, |start| connection.abandoned_timeout.saturating_sub(start.elapsed()));
         // Its answer comes after those of all statements before it.
         let sql = if self.state == LeaseState::InTransaction { "ROLLBACK" } else { "" };
-        let mut lease = Lease { connection: Some(connection), state: LeaseState::Returning, step: None };
+        let mut lease = Lease { connection: Some(connection), state: LeaseState::Returning, step: None, deadline: None };
         runtime.spawn(async move {
             match lease.step(timeout, async |connection| connection.client.batch_execute(sql).await).await {
                 Ok(()) => lease.enter(LeaseState::Idle),

@@ -16,11 +16,11 @@ use super::{Connection, Lease, LeaseState, Postgres, bind, is_stale};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.
 pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(Batch, i64)>, Error> {
-    let mut can_retry = true;
+    let (mut can_retry, mut deadline) = (true, None);
     let (mut lease, Portion { mut batch, after }, asked) = loop {
-        let mut lease = postgres.lease().await?;
+        let mut lease = postgres.lease_until(&mut deadline).await?;
         match root(postgres, &mut lease, query).await {
-            // The pool may hold connections to a server that has restarted.
+            // The pool may hold connections to a server that has restarted, or that does not answer.
             Err(Error::Unavailable(_)) if can_retry => can_retry = false,
             result => break result.map(|(portion, asked)| (lease, portion, asked))?,
         }
@@ -48,10 +48,9 @@ async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(
     let running = postgres.context.begin(&level.sql, StatementPart::Rows);
     if let Total::Count(total) = &query.total {
         let (portion, asked) = if lease.was_full(&level.sql) && is_cached(total.text()) {
-            // Two statements, each with its own time.
             let counting = postgres.context.begin(total, StatementPart::Total);
             let both = async |connection: &mut Connection| together(connection, level, total, &whole).await;
-            let both = Box::pin(lease.run(&level.sql, postgres.timeout * 2, both)).await?;
+            let both = Box::pin(lease.run(&level.sql, postgres.timeout, both)).await?;
             counting.end(1);
             both
         } else {

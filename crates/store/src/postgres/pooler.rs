@@ -4,9 +4,10 @@
 //! perhaps of another tenant. And settings of one client apply to others.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use tokio::sync::OnceCell;
-use tokio_postgres::{Error as DriverError, SimpleQueryMessage};
+use tokio_postgres::SimpleQueryMessage;
 
 use crate::Error;
 use crate::settings::Prepare;
@@ -43,7 +44,7 @@ pub(super) struct PoolingProbe(OnceCell<Pooling>);
 impl Postgres {
     pub(crate) async fn check_pooling(&self) -> Result<(), Error> {
         let Manager { connector, probe, prepare, .. } = self.pool.manager();
-        if *prepare == Prepare::Off { Ok(()) } else { probe.pooling(connector).await.map_or(Ok(()), Pooling::refuse_shared) }
+        if *prepare == Prepare::Off { Ok(()) } else { probe.pooling(connector).await?.refuse_shared() }
     }
 }
 
@@ -60,7 +61,7 @@ impl Pooling {
 }
 
 impl PoolingProbe {
-    pub(super) async fn pooling(&self, connector: &Connector) -> Result<Pooling, DriverError> {
+    pub(super) async fn pooling(&self, connector: &Arc<Connector>) -> Result<Pooling, Error> {
         let detected = self.0.get_or_try_init(|| async {
             let one = Box::pin(connector.connect()).await?;
             let both = async {
@@ -83,7 +84,7 @@ fn undetected(reason: impl std::fmt::Display) -> Pooling {
 }
 
 /// Without a pooler, two open connections are in two sessions and stay there.
-async fn detect(one: &RawConnection, other: &RawConnection) -> Result<Pooling, DriverError> {
+async fn detect(one: &RawConnection, other: &RawConnection) -> Result<Pooling, Error> {
     let (mut seen, mut seen_by_other) = (HashSet::new(), HashSet::new());
     for _ in 0..ROUNDS {
         // Each twice: if sessions are given out in turns, two clients that take turns would see one each.
@@ -110,7 +111,7 @@ async fn detect(one: &RawConnection, other: &RawConnection) -> Result<Pooling, D
 
 impl RawConnection {
     /// The first value of an answer, without preparing anything.
-    async fn first_value(&self, sql: &str) -> Result<Option<String>, DriverError> {
+    async fn first_value(&self, sql: &str) -> Result<Option<String>, Error> {
         let answer = self.client.simple_query(sql).await?;
         let mut rows = answer.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0),

@@ -1,6 +1,7 @@
 //! Streams answers of any length from PostgreSQL.
 
 use std::pin::Pin;
+use std::time::Instant;
 
 use futures_util::TryStreamExt;
 use query::sql::{ChildLevel, Level, Query, Sql, Total};
@@ -144,11 +145,12 @@ pub(super) fn load<'a>(
 }
 
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamStart, Error> {
-    match first_batch(postgres, query, Statements::Kept).await {
+    let mut deadline = None;
+    match first_batch(postgres, query, Statements::Kept, &mut deadline).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it again: start over.
         Err(Error::Refused(refusal)) if refusal.is_stale() => {
             postgres.context.forget_related_rows();
-            Box::pin(first_batch(postgres, query, Statements::Forgotten)).await
+            Box::pin(first_batch(postgres, query, Statements::Forgotten, &mut deadline)).await
         }
         other => other,
     }
@@ -160,10 +162,16 @@ enum Statements {
     Forgotten,
 }
 
-async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements) -> Result<StreamStart, Error> {
+/// The first batch has one timeout with its related rows, as a page has; each further step has its own.
+async fn first_batch(
+    postgres: &Postgres,
+    query: &Query,
+    statements: Statements,
+    deadline: &mut Option<Instant>,
+) -> Result<StreamStart, Error> {
     let rows = RowSet::root(&query.root);
     let mut size = BatchSize::first(postgres.memory);
-    let (mut lease, mut cursor, mut running) = open_rows(postgres, query, statements).await?;
+    let (mut lease, mut cursor, mut running) = open_rows(postgres, query, statements, deadline).await?;
     let Portion { mut batch, after } = cursor.next(&mut PostgresSnapshot { postgres, lease: &mut lease }, rows, &size).await?;
     running.pause(batch.len());
     batch.end_page(&query.root, 0);
@@ -175,6 +183,7 @@ async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements)
         return Ok(StreamStart::Complete(batch, total));
     }
     size.count(batch.len());
+    lease.set_deadline(None);
     size.learn(batch.len(), batch.size(), after);
     Ok(StreamStart::Partial(batch, Box::new(OpenStream { lease, cursor, size, time: running.detach() })))
 }
@@ -220,11 +229,12 @@ async fn open_rows<'q>(
     postgres: &'q Postgres,
     query: &'q Query,
     statements: Statements,
+    deadline: &mut Option<Instant>,
 ) -> Result<(Lease, OpenRows, RunningStatement<'q>), Error> {
     let is_one_statement = query.root.children.is_empty() && !may_ask_total(query);
     let mut can_retry = true;
     loop {
-        let mut lease = postgres.lease().await?;
+        let mut lease = postgres.lease_until(deadline).await?;
         let running = postgres.context.begin(&query.root.sql, StatementPart::Rows);
         let opened = if is_one_statement {
             open_statement(postgres, &mut lease, &query.root.sql).await
@@ -232,7 +242,7 @@ async fn open_rows<'q>(
             Box::pin(open_cursor(postgres, &mut lease, RowSet::root(&query.root), statements)).await
         };
         match opened {
-            // The pool may hold connections to a server that has restarted.
+            // The pool may hold connections to a server that has restarted, or that does not answer.
             Err(Error::Unavailable(_)) if can_retry => can_retry = false,
             result => return result.map(|rows| (lease, rows, running)),
         }

@@ -55,14 +55,17 @@ impl PostgresWrites {
     }
 
     pub(crate) async fn write(&self, query: &WriteQuery) -> Result<Written, WriteFailure> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.in_time(self.try_write(query)).await {
-                Err(TransactionError::Again) if tries < MAX_TRIES => {}
-                result => return result.map_err(failure),
+        let tries = async {
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                match self.try_write(query).await {
+                    Err(TransactionError::Again) if tries < MAX_TRIES => {}
+                    result => return result,
+                }
             }
-        }
+        };
+        self.in_time(tries).await.map_err(failure)
     }
 
     async fn try_write(&self, query: &WriteQuery) -> Result<Written, TransactionError> {
@@ -94,7 +97,7 @@ impl PostgresWrites {
         }
     }
 
-    /// One timeout for the whole transaction.
+    /// One timeout for a whole transaction and its repetitions.
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, TransactionError>>) -> Result<T, TransactionError> {
         tokio::time::timeout(self.postgres.timeout, work).await.unwrap_or(Err(TransactionError::Store(Error::Timeout)))
     }

@@ -6,7 +6,7 @@ use store::Prepare;
 use store::hub_records::{Bind, Records, Run};
 use store::{Database, DatabaseSettings, Error};
 
-use super::proxy::{self, Proxy};
+use super::support::proxy::{self, Proxy};
 use super::support::{Postgres, connect};
 use super::{COUNT, INSERT, count, tenant};
 

@@ -1,6 +1,7 @@
 //! Shared by the store's tests: databases of their own, manifests, and running a case as a request does.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod proxy;
 pub mod writes;
 
 use std::sync::atomic::{AtomicU32, Ordering};

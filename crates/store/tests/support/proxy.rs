@@ -1,34 +1,48 @@
-//! A TCP proxy between the records and PostgreSQL that can stop forwarding, or close a connection as soon as PostgreSQL answers.
+//! A TCP proxy between the store and PostgreSQL that can stop forwarding, or close a connection as soon as PostgreSQL answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Proxy {
+pub enum Proxy {
     Forwarding,
-    /// Connections stay open, and nothing is forwarded to PostgreSQL.
+    /// Connections are accepted and stay open, and nothing is forwarded to PostgreSQL.
     Frozen,
     /// Requests are forwarded. The first answer closes its connection instead; new connections forward everything.
     LosingAnswers,
 }
 
+/// How many connections a proxy accepted.
+pub type Accepted = Arc<AtomicUsize>;
+
 /// Starts a proxy; returns the URL of the database through it, and a sender that sets its mode.
-pub(super) async fn start(url: &str) -> (String, watch::Sender<Proxy>) {
+pub async fn start(url: &str) -> (String, watch::Sender<Proxy>) {
+    let (url, mode, _) = start_counting(url).await;
+    (url, mode)
+}
+
+/// Starts a proxy that also counts its connections.
+pub async fn start_counting(url: &str) -> (String, watch::Sender<Proxy>, Accepted) {
     let (start, rest) = url.split_once('@').expect("a user");
     let (server, database) = rest.split_once('/').expect("a database");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let proxied = format!("{start}@{}/{database}", listener.local_addr().expect("an address"));
     let (mode, server) = (watch::Sender::new(Proxy::Forwarding), server.to_owned());
-    let shared = mode.clone();
+    let (shared, accepted) = (mode.clone(), Accepted::default());
+    let count = accepted.clone();
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::SeqCst);
             let server = TcpStream::connect(&server).await.expect("PostgreSQL");
             let is_new = *shared.borrow() == Proxy::LosingAnswers;
             tokio::spawn(forward(client, server, (shared.subscribe(), is_new)));
         }
     });
-    (proxied, mode)
+    (proxied, mode, accepted)
 }
 
 /// `is_new` says that the connection was opened while answers were lost, so that it forwards them.

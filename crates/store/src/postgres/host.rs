@@ -1,0 +1,282 @@
+//! One host of a DSN: whether it answers.
+//!
+//! A host may accept connections and never answer, such as a frozen machine. The system reports no error then. So a statement that takes
+//! long has its host asked for a sign of life, by one new connection at a time. If none comes, the host is silent: what waits for it fails,
+//! its idle connections are not used again, and one connection at a time is tried until it answers.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio_postgres::Config;
+
+use super::connector::Connector;
+
+/// How long a statement runs before its host is asked for a sign of life.
+const PROBE_DELAY: Duration = Duration::from_secs(1);
+/// How long the host has to give one.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often a host that gave one is asked again.
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+/// How long a silent host is left alone after each attempt.
+const SILENT_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the log says that a host is silent.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Endpoint {
+    /// An address, and the name that leads to it.
+    Network(SocketAddr, String),
+    Local(PathBuf),
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Network(address, name) if address.ip().to_string() == *name => write!(out, "{address}"),
+            Endpoint::Network(address, name) => write!(out, "{name} ({address})"),
+            Endpoint::Local(socket) => write!(out, "{}", socket.display()),
+        }
+    }
+}
+
+pub(super) struct PostgresHost {
+    pub(super) endpoint: Endpoint,
+    pub(super) config: Config,
+    state: Mutex<HostState>,
+    /// How often it fell silent. A connection from before is not used again.
+    silences: watch::Sender<u64>,
+    /// How many wait for a sign of life. Answers are counted for them.
+    observers: AtomicUsize,
+    answers: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct HostState {
+    /// When it last gave no answer; none if it answers.
+    silent_at: Option<Instant>,
+    /// Whether a connection to the silent host is being tried.
+    is_tried: bool,
+    is_probed: bool,
+    probed_at: Option<Instant>,
+    logged_at: Option<Instant>,
+}
+
+/// Waits for a sign of life. A host that is too busy for a new connection may still answer others.
+struct Observation {
+    host: Arc<PostgresHost>,
+    answers: u64,
+}
+
+/// An attempt to connect. If it is dropped without a result after a while, the host counts as silent for new connections.
+pub(super) struct Attempt {
+    pub(super) host: Arc<PostgresHost>,
+    observation: Observation,
+    started: Instant,
+    /// Whether it is the only one.
+    is_alone: bool,
+    has_ended: bool,
+}
+
+/// What happened to a step on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    Timeout,
+    /// The host is silent.
+    Silent,
+}
+
+/// The host of a connection.
+pub(super) struct HostLink {
+    pub(super) host: Arc<PostgresHost>,
+    pub(super) connector: Arc<Connector>,
+    /// How often the host had been silent before.
+    silences: u64,
+}
+
+impl PostgresHost {
+    pub(super) fn new(endpoint: Endpoint, config: Config) -> Self {
+        PostgresHost {
+            endpoint,
+            config,
+            state: Mutex::default(),
+            silences: watch::Sender::new(0),
+            observers: AtomicUsize::new(0),
+            answers: AtomicU64::new(0),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, HostState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn silences(&self) -> u64 {
+        *self.silences.borrow()
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        self.state().silent_at.is_some()
+    }
+
+    /// Begins an attempt to connect; none if the host is silent and another attempt goes on or has just ended.
+    pub(super) fn attempt(self: &Arc<Self>) -> Option<Attempt> {
+        let mut state = self.state();
+        let is_alone = state.silent_at.is_some();
+        if state.is_tried || state.silent_at.is_some_and(|last| last.elapsed() < SILENT_INTERVAL) {
+            return None;
+        }
+        state.is_tried = is_alone;
+        drop(state);
+        let observation = Observation::of(self);
+        Some(Attempt { host: self.clone(), observation, started: Instant::now(), is_alone, has_ended: false })
+    }
+
+    fn answered(&self) {
+        if self.state().silent_at.take().is_some() {
+            tracing::info!(host = %self.endpoint, "the database host answers again");
+        }
+    }
+
+    /// New connections go elsewhere. Nothing happens to those that exist.
+    fn avoid(&self) {
+        self.state().silent_at = Some(Instant::now());
+    }
+
+    fn fall_silent(&self) {
+        self.avoid();
+        let mut state = self.state();
+        if state.logged_at.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
+            state.logged_at = Some(Instant::now());
+            tracing::warn!(host = %self.endpoint, "the database host does not answer; its connections are closed");
+        }
+        drop(state);
+        self.silences.send_modify(|silences| *silences += 1);
+    }
+
+    /// Asks the host for a sign of life, unless somebody does so already or did so lately.
+    pub(super) fn probe(self: &Arc<Self>, connector: &Arc<Connector>) {
+        let mut state = self.state();
+        if state.is_probed || state.probed_at.is_some_and(|last| last.elapsed() < PROBE_INTERVAL) {
+            return;
+        }
+        state.is_probed = true;
+        state.probed_at = Some(Instant::now());
+        drop(state);
+        let (host, connector, observation) = (self.clone(), connector.clone(), Observation::of(self));
+        tokio::spawn(async move {
+            let is_silent = match tokio::time::timeout(PROBE_TIMEOUT, connector.connect_to(&host)).await {
+                Ok(Ok(_)) => false,
+                Ok(Err(error)) => is_silence(&error),
+                Err(_) => true,
+            };
+            host.state().is_probed = false;
+            if !is_silent {
+                host.answered();
+            } else if !observation.had_answers() {
+                host.fall_silent();
+            }
+        });
+    }
+}
+
+impl Attempt {
+    pub(super) fn answered(mut self) {
+        self.has_ended = true;
+        self.host.answered();
+    }
+
+    pub(super) fn had_no_answer(mut self) {
+        self.has_ended = true;
+        if self.observation.had_answers() { self.host.avoid() } else { self.host.fall_silent() }
+    }
+}
+
+impl Observation {
+    fn of(host: &Arc<PostgresHost>) -> Self {
+        host.observers.fetch_add(1, Ordering::Relaxed);
+        Observation { host: host.clone(), answers: host.answers.load(Ordering::Relaxed) }
+    }
+
+    /// Whether any connection had an answer since.
+    fn had_answers(&self) -> bool {
+        self.host.answers.load(Ordering::Relaxed) != self.answers
+    }
+}
+
+impl Drop for Observation {
+    fn drop(&mut self) {
+        self.host.observers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if !self.has_ended && self.started.elapsed() >= PROBE_DELAY {
+            self.host.avoid();
+        }
+        if self.is_alone {
+            self.host.state().is_tried = false;
+        }
+    }
+}
+
+impl HostLink {
+    pub(super) fn new(host: Arc<PostgresHost>, connector: Arc<Connector>) -> Self {
+        let silences = host.silences();
+        HostLink { host, connector, silences }
+    }
+
+    /// Whether the host fell silent since the connection was made.
+    pub(super) fn is_lost(&self) -> bool {
+        self.host.silences() != self.silences
+    }
+
+    pub(super) fn probe(&self) {
+        self.host.probe(&self.connector);
+    }
+
+    /// Waits for a step on the connection, as long as its host answers.
+    pub(super) async fn wait<T>(&self, step: impl Future<Output = T>, timeout: Duration) -> Result<T, NoAnswer> {
+        let mut step = pin!(step);
+        let answer = match tokio::time::timeout(timeout.min(PROBE_DELAY), &mut step).await {
+            Ok(answer) => answer,
+            Err(_) if timeout <= PROBE_DELAY => return Err(NoAnswer::Timeout),
+            // Boxed, since most steps end sooner.
+            Err(_) => Box::pin(self.wait_longer(step, timeout.saturating_sub(PROBE_DELAY))).await?,
+        };
+        if self.host.observers.load(Ordering::Relaxed) > 0 {
+            self.host.answers.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(answer)
+    }
+
+    async fn wait_longer<T>(&self, mut step: Pin<&mut impl Future<Output = T>>, timeout: Duration) -> Result<T, NoAnswer> {
+        let started = Instant::now();
+        let mut silences = self.host.silences.subscribe();
+        loop {
+            self.probe();
+            let left = timeout.saturating_sub(started.elapsed());
+            if left.is_zero() {
+                return Err(NoAnswer::Timeout);
+            }
+            tokio::select! {
+                biased;
+                answer = &mut step => return Ok(answer),
+                _ = silences.wait_for(|silences| *silences != self.silences) => return Err(NoAnswer::Silent),
+                () = tokio::time::sleep(left.min(PROBE_INTERVAL)) => {}
+            }
+        }
+    }
+}
+
+/// Whether the system gave up waiting for the host. A host that refuses a connection may still serve others.
+pub(super) fn is_silence(error: &tokio_postgres::Error) -> bool {
+    use std::io::ErrorKind::{HostUnreachable, NetworkUnreachable, TimedOut};
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|cause| matches!(cause.kind(), TimedOut | HostUnreachable | NetworkUnreachable))
+}

@@ -1,0 +1,175 @@
+//! Several hosts, hosts that never answer, and one timeout for a request.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use query::catalog::Catalog;
+use query::manifest::Manifest;
+use query::plan::Operation;
+use query::policy::{self, Viewer};
+use store::run::Format;
+use store::{Answer, Database, DatabaseSettings, Error};
+use support::Postgres;
+use support::proxy::{self, Proxy};
+
+const SCRIPT: &str = "CREATE TABLE quick (id int PRIMARY KEY); INSERT INTO quick SELECT n FROM generate_series(1, 9) n;
+    CREATE FUNCTION nap(seconds float8, id int) RETURNS int LANGUAGE plpgsql VOLATILE AS $$ BEGIN PERFORM pg_sleep(seconds); RETURN id; END $$;
+    CREATE VIEW slow AS SELECT nap(4, 1) AS id;
+    CREATE VIEW drowsy AS SELECT id, nap(0.7, id) AS other FROM quick WHERE id = 1";
+
+const MANIFEST: &str = "[resource.t.quick]\ntable = \"quick\"\nplural = \"quicks\"\n[resource.t.quick.fields]\nid = { type = \"int\", key = true }\n\
+    [resource.t.slow]\ntable = \"slow\"\nplural = \"slows\"\n[resource.t.slow.fields]\nid = \"int\"\n\
+    [resource.t.drowsy]\ntable = \"drowsy\"\nplural = \"drowsies\"\n[resource.t.drowsy.fields]\nid = \"int\"\nother = \"int\"\n\
+    [resource.t.drowsy.relations]\nmore = { many = \"t.drowsy\", on = { id = \"id\" } }\n";
+
+/// Runs a statement, and measures how long it takes.
+async fn timed(database: &Database, resource: &str, operation: Operation, body: &str) -> (Result<Vec<u8>, Error>, Duration) {
+    let catalog = Catalog::resolve(&Manifest::read(MANIFEST).expect("a manifest")).expect("a catalog");
+    let (resource, viewer) = (catalog.by_name(resource).expect("a resource"), Viewer::anonymous());
+    let access = policy::authorize_read(&catalog, resource, &viewer).expect("allowed");
+    let query = support::planned(access, body.as_bytes(), operation, None, database).expect("valid");
+    let started = Instant::now();
+    let answer = match database.run(query, Format::Json).await {
+        Ok(Answer::Whole(bytes) | Answer::Page(bytes, _)) => Ok(bytes.to_vec()),
+        Ok(Answer::Chunks(chunks)) => support::whole(chunks).await,
+        Ok(Answer::Nothing) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    (answer, started.elapsed())
+}
+
+const PAGE: &str = r#"{"query":{"limit":2}}"#;
+
+async fn page(database: &Database) -> (Result<Vec<u8>, Error>, Duration) {
+    timed(database, "t.quick", Operation::Paginate, PAGE).await
+}
+
+fn open(url: &str, settings: DatabaseSettings) -> Database {
+    Database::open(url, &settings).expect("the database opens")
+}
+
+/// The URL with both hosts, of which the first is asked first.
+fn both(first: &str, second: &str) -> String {
+    let place = |url: &str| url.split_once('@').and_then(|(_, rest)| rest.split_once('/')).expect("a host").0.to_owned();
+    second.replace(&place(second), &format!("{},{}", place(first), place(second)))
+}
+
+const SECONDS: fn(u64) -> Duration = Duration::from_secs;
+
+// contract B1.26, contract E2.6
+#[tokio::test]
+async fn a_first_host_that_never_answers_costs_one_second_once() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode, accepted) = proxy::start_counting(&server.url).await;
+    mode.send_replace(Proxy::Frozen);
+    let database = open(&both(&proxied, &server.url), DatabaseSettings::default());
+    database.check_server().await.expect("the second host");
+    let (answer, took) = page(&database).await;
+    answer.expect("the second host answers");
+    assert!(took < SECONDS(2), "{took:?}");
+    // The first one is remembered: new connections do not wait for it.
+    let (answers, started) = (futures_util::future::join_all((0..8).map(|_| page(&database))).await, Instant::now());
+    assert!(answers.iter().all(|(answer, took)| answer.is_ok() && *took < SECONDS(1)), "{answers:?}");
+    assert!(started.elapsed() < SECONDS(1) && accepted.load(Ordering::SeqCst) <= 4, "{accepted:?} connections");
+    server.drop().await;
+}
+
+// contract B1.26, contract E2.6
+#[tokio::test]
+async fn connections_to_a_host_that_froze_are_found_within_seconds() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode) = proxy::start(&server.url).await;
+    let database = open(&both(&proxied, &server.url), DatabaseSettings::default());
+    // Many idle connections to the first host.
+    let warm = futures_util::future::join_all((0..16).map(|_| timed(&database, "t.quick", Operation::List, "{}"))).await;
+    assert!(warm.iter().all(|(answer, _)| answer.is_ok()), "{warm:?}");
+    assert!(database.pool().idle > 4, "{:?}", database.pool());
+    mode.send_replace(Proxy::Frozen);
+    let stream = timed(&database, "t.quick", Operation::List, "{}");
+    let (one, two, stream) = tokio::join!(page(&database), page(&database), stream);
+    for (answer, took) in [one, two, stream] {
+        answer.expect("the second host answers, within the same request");
+        assert!(took < SECONDS(8), "{took:?}");
+    }
+    // The other idle connections to it are gone.
+    for _ in 0..16 {
+        let (answer, took) = page(&database).await;
+        answer.expect("the second host");
+        assert!(took < SECONDS(1), "{took:?}");
+    }
+    server.drop().await;
+}
+
+// contract B1.26, contract E2.6
+#[tokio::test]
+async fn a_thousand_statements_for_a_frozen_host_fail_soon_and_open_few_connections() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode, accepted) = proxy::start_counting(&server.url).await;
+    let database = open(&proxied, DatabaseSettings { pool: 4, ..DatabaseSettings::default() });
+    page(&database).await.0.expect("a warm connection");
+    let before = accepted.load(Ordering::SeqCst);
+    mode.send_replace(Proxy::Frozen);
+    let started = Instant::now();
+    let answers = futures_util::future::join_all((0..1000).map(|_| page(&database))).await;
+    let took = started.elapsed();
+    let is_expected = |answer: &Result<Vec<u8>, Error>| matches!(answer, Err(Error::Unavailable(_) | Error::Overloaded));
+    assert!(answers.iter().all(|(answer, _)| is_expected(answer)), "{:?}", answers.iter().find(|(answer, _)| !is_expected(answer)));
+    let opened = accepted.load(Ordering::SeqCst) - before;
+    assert!(took < SECONDS(12) && opened < 16, "{took:?} and {opened} connections");
+    mode.send_replace(Proxy::Forwarding);
+    let started = Instant::now();
+    while page(&database).await.0.is_err() {
+        assert!(started.elapsed() < SECONDS(10), "it answers again");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    server.drop().await;
+}
+
+// contract B1.26, contract B1.1
+#[tokio::test]
+async fn a_frozen_host_at_boot_ends_in_a_message() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode) = proxy::start(&server.url).await;
+    mode.send_replace(Proxy::Frozen);
+    let mark = if proxied.contains('?') { '&' } else { '?' };
+    let database = open(&format!("{proxied}{mark}connect_timeout=1"), DatabaseSettings::default());
+    let started = Instant::now();
+    let message = database.check_server().await.expect_err("no answer").to_string();
+    assert!(message.contains("no connection to 127.0.0.1:") && message.contains("no answer within 1 s"), "{message}");
+    assert!(matches!(database.schema().await, Err(Error::Unavailable(_))));
+    assert!(started.elapsed() < SECONDS(3), "{:?}", started.elapsed());
+    server.drop().await;
+}
+
+// contract B1.26, contract E2.7
+#[tokio::test]
+async fn a_slow_statement_of_a_host_that_answers_runs_to_its_end() {
+    let server = Postgres::with(SCRIPT).await;
+    let database = open(&server.url, DatabaseSettings::default());
+    let (answer, took) = timed(&database, "t.slow", Operation::List, "{}").await;
+    assert_eq!(answer.expect("rows"), br#"[{"id":1}]"#);
+    assert!(took > SECONDS(3), "{took:?}");
+    server.drop().await;
+}
+
+// contract E2.7
+#[tokio::test]
+async fn the_statements_of_a_request_have_one_timeout_together() {
+    let server = Postgres::with(SCRIPT).await;
+    let settings = DatabaseSettings { timeout: SECONDS(1), ..DatabaseSettings::default() };
+    let database = open(&server.url, settings);
+    let alone = r#"{"query":{"limit":5}}"#;
+    timed(&database, "t.drowsy", Operation::List, alone).await.0.expect("one statement is fast enough");
+    for body in [
+        r#"{"query":{"limit":5,"relations":{"more":{"relations":{"more":true}}}}}"#,
+        r#"{"query":{"relations":{"more":{"relations":{"more":true}}}}}"#,
+    ] {
+        let (answer, took) = timed(&database, "t.drowsy", Operation::List, body).await;
+        assert!(matches!(answer, Err(Error::Timeout)), "{answer:?}");
+        assert!(took < Duration::from_millis(1900), "{took:?}");
+    }
+    server.drop().await;
+}
