@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use identity::account::Permission;
 use identity::strategy::Strategy;
 use query::catalog::{Catalog, Resource};
@@ -41,10 +42,7 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let declared = manifest(&config.manifest).map_err(|error| error.in_file(config))?;
     let mut catalog = resolve(config, &declared).map_err(|error| error.in_file(config))?;
     let primary = open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
-    let replica = match config.database_read_url.as_deref() {
-        Some(url) => Some(open("DATABASE_READ_URL", url, &config.database, &catalog).await?),
-        None => None,
-    };
+    let replicas = replicas(config).await?;
     check_declared(config, &declared, &mut catalog, &primary).await?;
     let budgets = Budgets::new(&config.budget, config.database.pool, config.database.write_pool);
     let tracer = config.traces.as_ref().map(Tracer::start).transpose()?;
@@ -56,7 +54,7 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
     let slow_statements = config.slow_statement.map(SlowStatements::from);
-    let reader = DatabaseReader::new(primary, replica, &budgets).logging(slow_statements);
+    let reader = DatabaseReader::new(primary, replicas, config.database_read_max_lag, &budgets).logging(slow_statements);
     let writers = writers(config, &reader.primary, &catalog)?;
     let queries = QueryService { catalog: Arc::new(catalog), reader, budgets, writers, writes: WriteMetrics::default() };
     Ok(AppState { queries, authenticator, graphql, app_files, tracer })
@@ -311,6 +309,17 @@ async fn check_server(variable: &str, database: &Database) -> Result<(), BootErr
         }
         Err(error) => Err(BootError(format!("{variable}: {error}"))),
     }
+}
+
+/// The read replicas, each host of DATABASE_READ_URL by itself.
+async fn replicas(config: &Config) -> Result<Vec<Database>, BootError> {
+    const VARIABLE: &str = "DATABASE_READ_URL";
+    let Some(url) = config.database_read_url.as_deref() else { return Ok(Vec::new()) };
+    let replicas = Database::open_each_host(url, &config.database).map_err(|error| BootError(format!("{VARIABLE}: {error}")))?;
+    for checked in join_all(replicas.iter().map(|replica| check_server(VARIABLE, replica))).await {
+        checked?;
+    }
+    Ok(replicas)
 }
 
 /// The path of a SQLite file that does not exist.

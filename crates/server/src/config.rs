@@ -60,6 +60,8 @@ pub struct Config {
     pub redis_url: Option<String>,
     pub database_url: String,
     pub database_read_url: Option<String>,
+    /// How far a read replica may be behind the primary.
+    pub database_read_max_lag: Option<Duration>,
     /// Where writes to resources go, if not to `database_url`.
     pub database_write_url: Option<String>,
     pub database: DatabaseSettings,
@@ -179,6 +181,8 @@ impl Config {
             private_key_path: setting("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
             key_mode: setting("OAUTH_KEY_MODE").choice(&[("warn", KeyMode::Warn), ("strict", KeyMode::Strict)])?,
             database_read_url: read_url(&env.secret("DATABASE_READ_URL"), &database_url)?,
+            database_read_max_lag: setting("DATABASE_READ_MAX_LAG")
+                .optional(|_| setting("DATABASE_READ_MAX_LAG").duration(Duration::ZERO))?,
             database_write_url: write_url(&env.secret("DATABASE_WRITE_URL"), &database_url)?,
             database_url,
             database: database_settings(env, &budget)?,
@@ -233,7 +237,7 @@ const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
 const VARIABLES: &str = "\
     OAUTH_STRATEGY OAUTH_PRIVATE_KEY_PATH OAUTH_KEY_MODE OAUTH_HUB_URL OAUTH_HUB_INTERNAL_URL OAUTH_CLIENT_ID \
     OAUTH_CLIENT_SECRET OAUTH_CLIENT_SECRET_FILE OAUTH_REDIRECT_URI OAUTH_AUDIENCES LOGIN_BINDING SSL_CERT_FILE \
-    REFRESH_FAMILY_MAX_AGE REFRESH_GRACE REDIS_URL DATABASE_URL DATABASE_READ_URL DATABASE_WRITE_URL DATABASE_POOL DATABASE_WRITE_POOL DATABASE_TIMEOUT \
+    REFRESH_FAMILY_MAX_AGE REFRESH_GRACE REDIS_URL DATABASE_URL DATABASE_READ_URL DATABASE_READ_MAX_LAG DATABASE_WRITE_URL DATABASE_POOL DATABASE_WRITE_POOL DATABASE_TIMEOUT \
     DATABASE_PREPARE DATABASE_MMAP PERISTYLE_MANIFEST LISTEN APP_URL APP_FILES APP_CORS_ORIGIN TRUSTED_PROXIES \
     ALLOWED_HOSTS MEMORY_BUDGET MAX_CONNECTIONS MAX_CONNECTIONS_PER_ADDRESS STREAM_TIMEOUT QUERY_MAX_COST \
     METRICS_LISTEN GRAPHQL_INTROSPECTION LOG LOG_FORMAT DATABASE_URL_FILE DATABASE_READ_URL_FILE DATABASE_WRITE_URL_FILE REDIS_URL_FILE \
@@ -298,6 +302,7 @@ mod tests {
             ("DATABASE_POOL", "+5", "1 to 1000"),
             ("DATABASE_POOL", "5 ", "1 to 1000"),
             ("DATABASE_TIMEOUT", "+5", "30s"),
+            ("DATABASE_READ_MAX_LAG", "0", "30s"),
             ("LISTEN", "127.0.0.1:+5", "127.0.0.1:4000"),
             ("METRICS_LISTEN", "127.0.0.1:+5", "127.0.0.1:9100"),
             ("DATABASE_TIMEOUT", "soon", "30s"),

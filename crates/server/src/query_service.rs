@@ -3,6 +3,7 @@
 pub mod explain;
 pub(crate) mod operation;
 pub mod reader;
+mod replica;
 mod row_key;
 mod statement_log;
 pub(crate) mod write;

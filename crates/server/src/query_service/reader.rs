@@ -1,6 +1,7 @@
-//! Runs statements for callers, in turn: on the read replica while it answers, on the primary otherwise.
+//! Runs statements for callers, in turn: on a read replica while one answers, on the primary otherwise.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use prometheus_client::collector::Collector;
@@ -15,12 +16,8 @@ use crate::metrics::write_gauges;
 use crate::problem::Problem;
 use crate::slow_statements::SlowStatements;
 
+use super::replica::Replica;
 use super::statement_log;
-
-/// How long the read replica is not used after a slow failure.
-const REPLICA_BACKOFF: Duration = Duration::from_secs(5);
-/// A faster failure costs little: the read replica is used again at once.
-const FAST_FAILURE: Duration = Duration::from_millis(250);
 
 /// How often `/ready` looks for the tables of the resources.
 const TABLES_INTERVAL: Duration = Duration::from_secs(5);
@@ -32,7 +29,9 @@ const MAX_NAMED_TABLES: usize = 10;
 #[derive(Clone, Debug)]
 pub struct DatabaseReader {
     pub primary: Database,
-    replica: Option<Replica>,
+    replicas: Arc<[Replica]>,
+    /// Which of them is asked first.
+    turn: Arc<AtomicUsize>,
     statements: FairQueue,
     streams: FairQueue,
     ping: Arc<tokio::sync::Mutex<Option<Ping>>>,
@@ -53,12 +52,6 @@ enum PingFailure {
     MissingTables(String),
 }
 
-#[derive(Clone, Debug)]
-struct Replica {
-    database: Database,
-    away_until: Arc<Mutex<Option<Instant>>>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) answer: Answer,
@@ -67,10 +60,12 @@ pub(crate) struct Reading {
 }
 
 impl DatabaseReader {
-    pub fn new(primary: Database, replica: Option<Database>, budgets: &Budgets) -> Self {
-        let replica = replica.map(|database| Replica { database, away_until: Arc::default() });
+    /// A read replica that is further than `max_lag` behind is not used.
+    pub fn new(primary: Database, replicas: Vec<Database>, max_lag: Option<Duration>, budgets: &Budgets) -> Self {
+        let replicas = replicas.into_iter().map(|database| Replica::new(database, max_lag)).collect();
         let (statements, streams) = (budgets.statements.clone(), budgets.streams.clone());
-        DatabaseReader { primary, replica, statements, streams, ping: Arc::default(), slow_statements: None }
+        let turn = Arc::new(AtomicUsize::new(0));
+        DatabaseReader { primary, replicas, turn, statements, streams, ping: Arc::default(), slow_statements: None }
     }
 
     /// Logs slow statements.
@@ -98,8 +93,13 @@ impl DatabaseReader {
     }
 
     pub(crate) fn pools(&self) -> impl Iterator<Item = (&'static str, PoolFigures)> {
-        let replica = self.replica.iter().map(|replica| ("replica", replica.database.pool()));
-        [("primary", self.primary.pool())].into_iter().chain(replica)
+        let add = |sum: PoolFigures, pool: PoolFigures| PoolFigures {
+            in_use: sum.in_use + pool.in_use,
+            idle: sum.idle + pool.idle,
+            waiting: sum.waiting + pool.waiting,
+        };
+        let replicas = self.replicas.iter().map(|replica| replica.database.pool()).reduce(add);
+        [("primary", self.primary.pool())].into_iter().chain(replicas.map(|replicas| ("replica", replicas)))
     }
 
     /// A slot for other work on the database.
@@ -107,11 +107,18 @@ impl DatabaseReader {
         Ok(self.statements.acquire(caller).await?)
     }
 
+    /// The read replicas, each request beginning with another one.
+    fn replicas_in_turn(&self) -> impl Iterator<Item = &Replica> {
+        let count = self.replicas.len();
+        let first = if count > 1 { self.turn.fetch_add(1, Ordering::Relaxed) % count } else { 0 };
+        self.replicas.iter().cycle().skip(first).take(count)
+    }
+
     async fn read(&self, resource: &str, query: Query, format: Format) -> Result<Answer, Error> {
         let for_answer = |database| statement_log::for_answer(database, self.slow_statements.as_ref(), resource, &query);
-        if let Some(replica) = &self.replica {
+        for replica in self.replicas_in_turn() {
             let database = for_answer(&replica.database);
-            if let Some(answer) = Box::pin(replica.run(database.as_ref(), query.clone(), format)).await {
+            if let Some(answer) = Box::pin(replica.run(database.as_ref(), &query, format)).await {
                 return answer;
             }
         }
@@ -175,27 +182,5 @@ impl Collector for DatabaseReader {
         write_gauges(&mut encoder, "peristyle_pool_connections", "Connections to the database.", connections)?;
         let waiting = self.pools().map(|(pool, figures)| ([("pool", pool)], figures.waiting));
         write_gauges(&mut encoder, "peristyle_pool_waiting", "Requests that wait for a connection to the database.", waiting)
-    }
-}
-
-impl Replica {
-    /// Runs a statement on the read replica. None means that the primary should run it, such as for a table that the replica lacks.
-    async fn run(&self, database: Option<&Database>, query: Query, format: Format) -> Option<Result<Answer, Error>> {
-        let started = Instant::now();
-        if self.away_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| started < end) {
-            return None;
-        }
-        match database.unwrap_or(&self.database).run(query, format).await {
-            Err(reason @ (Error::Unavailable(_) | Error::Overloaded | Error::Refused(_))) => {
-                tracing::warn!(%reason, "the read replica does not answer; using the primary");
-                if started.elapsed() > FAST_FAILURE {
-                    *self.away_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REPLICA_BACKOFF);
-                }
-                None
-            }
-            // The primary may be ahead of the read replica.
-            Err(Error::NotReady(_)) => None,
-            other => Some(other),
-        }
     }
 }

@@ -40,11 +40,7 @@ impl Cluster {
 
     /// A cluster of the programs in the folder that the variable names.
     fn of(name: &str) -> Self {
-        let binaries = PathBuf::from(variable(name));
-        let folder = tempfile::tempdir().expect("a folder");
-        _ = Command::new("chown").arg("postgres").arg(folder.path()).stderr(Stdio::null()).status();
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
-        let cluster = Cluster { folder, binaries, port };
+        let cluster = Cluster::new(PathBuf::from(variable(name)));
         let made = as_postgres(cluster.binaries.join("initdb"))
             .arg("-D")
             .arg(cluster.data())
@@ -53,6 +49,29 @@ impl Cluster {
         assert!(made.expect("initdb runs").success());
         cluster.restart();
         cluster
+    }
+
+    fn new(binaries: PathBuf) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        _ = Command::new("chown").arg("postgres").arg(folder.path()).stderr(Stdio::null()).status();
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        Cluster { folder, binaries, port }
+    }
+
+    /// A standby that follows this cluster, from a copy of its files. The cluster is stopped meanwhile.
+    pub(crate) fn standby(&self) -> Self {
+        let standby = Cluster::new(self.binaries.clone());
+        let mut command = as_postgres(self.binaries.join("pg_ctl"));
+        let stopped = command.arg("-D").arg(self.data()).args(["-w", "-m", "fast", "stop"]).status();
+        assert!(stopped.expect("pg_ctl runs").success());
+        let copied = as_postgres(PathBuf::from("cp")).arg("-a").arg(self.data()).arg(standby.data()).status();
+        assert!(copied.expect("cp runs").success());
+        self.restart();
+        let settings = format!("primary_conninfo = 'host=127.0.0.1 port={} user=postgres'\n", self.port);
+        std::fs::write(standby.data().join("postgresql.auto.conf"), settings).expect("the settings");
+        std::fs::write(standby.data().join("standby.signal"), "").expect("a file");
+        standby.restart();
+        standby
     }
 
     pub(crate) fn url(&self) -> String {

@@ -31,6 +31,7 @@ mod show;
 mod signals;
 mod silent_host;
 mod slow_statements;
+mod standby;
 #[path = "../support/mod.rs"]
 mod support;
 mod tls;

@@ -30,6 +30,7 @@ pub struct Setup {
     pub viewer: Option<Viewer>,
     pub database: DatabaseSettings,
     pub read_url: Option<String>,
+    pub read_max_lag: Option<Duration>,
     pub cors: Vec<String>,
     pub introspection: Introspection,
     /// The key file of a hub or a satellite; without one the strategy is `none`.
@@ -57,6 +58,7 @@ impl Setup {
             viewer: None,
             database: DatabaseSettings { pool: 4, ..DatabaseSettings::default() },
             read_url: None,
+            read_max_lag: None,
             cors: Vec::new(),
             introspection: Introspection::On,
             key: None,
@@ -101,6 +103,7 @@ impl Setup {
             refresh: self.refresh,
             database_url: url.to_owned(),
             database_read_url: self.read_url.clone(),
+            database_read_max_lag: self.read_max_lag,
             database_write_url: None,
             database: self.database,
             manifest,

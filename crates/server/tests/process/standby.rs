@@ -1,0 +1,97 @@
+//! Real standbys as read replicas: one that falls behind, and one of two that freezes.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::cluster::Cluster;
+use crate::program::{Folder, Serving};
+use crate::support::database::connect;
+use crate::support::proxy::{Proxy, ProxyMode};
+use crate::support::{post, until};
+
+const MANIFEST: &str = "
+[resource.shop.server.fields]
+port = \"int\"
+standby = \"bool\"
+[resource.shop.item.fields]
+id = { type = \"int\", key = true }
+";
+const SCRIPT: &str = "CREATE TABLE items (id integer PRIMARY KEY);
+    CREATE VIEW servers AS SELECT current_setting('port')::int AS port, pg_is_in_recovery() AS standby";
+
+async fn primary() -> Cluster {
+    let primary = Cluster::start();
+    connect(&primary.url()).await.batch_execute(SCRIPT).await.expect("the script runs");
+    primary
+}
+
+/// The server that answers a read, and how long the answer takes.
+async fn asked(serving: &Serving) -> (Value, Duration) {
+    let started = Instant::now();
+    let answer = post("/api/shop/servers/list", "{}").send(serving.address).await.good();
+    (answer[0].clone(), started.elapsed())
+}
+
+// contract B1.2, contract B1.27
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_that_falls_behind_is_left_until_it_catches_up() {
+    let primary = primary().await;
+    let standby = primary.standby();
+    let folder = Folder::new();
+    folder.write("peristyle.toml", MANIFEST);
+    let (url, read_url) = (primary.url(), standby.url());
+    let serving = folder.serve(&[("DATABASE_URL", url.as_str()), ("DATABASE_READ_URL", &read_url), ("DATABASE_READ_MAX_LAG", "2s")]);
+    let by_standby = async || asked(&serving).await.0["standby"] == true;
+    until("the standby answers", async || by_standby().await).await;
+    // An idle primary sends nothing, and its standby is current.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(by_standby().await);
+    let (on_primary, on_standby) = (connect(&url).await, connect(&read_url).await);
+    on_standby.batch_execute("SELECT pg_wal_replay_pause()").await.expect("paused");
+    on_primary.batch_execute("INSERT INTO items VALUES (1)").await.expect("a row");
+    until("the primary answers", async || asked(&serving).await.0["standby"] == false).await;
+    on_standby.batch_execute("SELECT pg_wal_replay_resume()").await.expect("resumed");
+    until("the standby answers again", async || by_standby().await).await;
+    let log = serving.stop();
+    assert_eq!(log.matches("behind, more than DATABASE_READ_MAX_LAG allows").count(), 1, "{log}");
+}
+
+// contract B1.2, contract B1.27
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_standby_costs_its_readers_one_short_timeout() {
+    let primary = primary().await;
+    let (one, two) = (primary.standby(), primary.standby());
+    let place = |cluster: &Cluster| cluster.url().trim_start_matches("postgres://postgres@").trim_end_matches("/postgres").to_owned();
+    let proxy = Proxy::to(place(&one)).await;
+    let folder = Folder::new();
+    folder.write("peristyle.toml", MANIFEST);
+    let (url, read_url) = (primary.url(), format!("postgres://postgres@{},{}/postgres", proxy.address, place(&two)));
+    let serving = folder.serve(&[("DATABASE_URL", url.as_str()), ("DATABASE_READ_URL", &read_url)]);
+    let mut ports = Vec::new();
+    for _ in 0..20 {
+        ports.push(asked(&serving).await.0["port"].clone());
+    }
+    ports.sort_by_key(Value::to_string);
+    ports.dedup();
+    assert_eq!(ports.len(), 2, "both standbys answer in turn: {ports:?}");
+    proxy.set(ProxyMode::Freeze);
+    let (mut slow, mut answered) = (Duration::ZERO, Vec::new());
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(25) {
+        let (server, took) = asked(&serving).await;
+        if took > Duration::from_secs(1) {
+            slow += took;
+        }
+        answered.push(server["port"].clone());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(slow < Duration::from_secs(8), "the readers waited {slow:?} in all");
+    assert!(answered.iter().rev().take(20).all(|port| *port == answered[answered.len() - 1]), "the other standby answers: {answered:?}");
+    proxy.set(ProxyMode::Forward);
+    let frozen = ports.iter().find(|port| **port != answered[answered.len() - 1]).expect("another port").clone();
+    until("the standby is used again", async || asked(&serving).await.0["port"] == frozen).await;
+    let log = serving.stop();
+    let lines = log.lines().filter(|line| line.contains("WARN")).count();
+    assert!(lines <= 3, "{lines} warnings: {log}");
+}
