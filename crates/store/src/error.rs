@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 /// How much of a statement's SQL the log shows.
-const MAX_SQL_BYTES: usize = 1_000;
+const MAX_SQL_CHARS: usize = 1_000;
 
 /// Why the database refused a statement, for the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Error {
     /// Adds the SQL of the statement that the database refused.
     pub(crate) fn in_statement(mut self, sql: &str) -> Self {
         if let Error::Refused(refusal) | Error::Unsupported(refusal) = &mut self {
-            refusal.sql.get_or_insert_with(|| sql[..sql.floor_char_boundary(MAX_SQL_BYTES)].to_owned());
+            refusal.sql.get_or_insert_with(|| sql.chars().take(MAX_SQL_CHARS).collect());
         }
         self
     }

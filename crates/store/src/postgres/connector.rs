@@ -106,20 +106,20 @@ impl Connector {
         let (silent, mut hosts): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.is_silent());
         if !hosts.is_empty() {
             // Nobody waits for the silent ones to find out that they answer again.
-            silent.iter().for_each(|host| host.probe(self));
+            for host in &silent {
+                host.probe(self);
+            }
         }
         hosts.extend(silent);
         let mut waiting = hosts.into_iter();
         let mut running = FuturesUnordered::new();
         loop {
             if let Some(host) = waiting.next() {
-                match host.attempt() {
-                    Some(attempt) => running.push(self.try_host(attempt)),
-                    None => {
-                        failures.push((host.endpoint.to_string(), "it does not answer".to_owned()));
-                        continue;
-                    }
-                }
+                let Some(attempt) = host.attempt() else {
+                    failures.push((host.endpoint.to_string(), "it does not answer".to_owned()));
+                    continue;
+                };
+                running.push(self.try_host(attempt));
             }
             tokio::select! {
                 Some(result) = running.next() => match result {
@@ -157,9 +157,9 @@ impl Connector {
             }
             Ok(Err(error)) => {
                 if is_silence(&error) {
-                    attempt.had_no_answer()
+                    attempt.had_no_answer();
                 } else {
-                    attempt.answered()
+                    attempt.answered();
                 }
                 let reason = match Error::from(error) {
                     Error::Unavailable(reason) => reason,
@@ -204,13 +204,13 @@ impl Connector {
         let (name, address) = match (&host.name, host.address) {
             (Some(Host::Unix(folder)), _) => {
                 let socket = Endpoint::Local(folder.join(format!(".s.PGSQL.{}", host.port)));
-                return Ok(vec![self.known(host, socket)]);
+                return Ok(vec![self.known(host, &socket)]);
             }
             (Some(Host::Tcp(name)), address) => (name.clone(), address),
             (None, Some(address)) => (address.to_string(), Some(address)),
             (None, None) => return Ok(Vec::new()),
         };
-        let at = |address: SocketAddr| self.known(host, Endpoint::Network(address, name.clone()));
+        let at = |address: SocketAddr| self.known(host, &Endpoint::Network(address, name.clone()));
         if let Some(address) = address {
             return Ok(vec![at((address, host.port).into())]);
         }
@@ -223,12 +223,12 @@ impl Connector {
         }
     }
 
-    fn known(&self, host: &DsnHost, endpoint: Endpoint) -> Arc<PostgresHost> {
+    fn known(&self, host: &DsnHost, endpoint: &Endpoint) -> Arc<PostgresHost> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() > MAX_HOSTS {
             known.retain(|_, host| Arc::strong_count(host) > 1);
         }
-        let address = if let Endpoint::Network(address, _) = &endpoint { Some(address.ip()) } else { None };
+        let address = if let Endpoint::Network(address, _) = endpoint { Some(address.ip()) } else { None };
         let new = || Arc::new(PostgresHost::new(endpoint.clone(), self.dsn.config_for(host, address)));
         known.entry(endpoint.clone()).or_insert_with(new).clone()
     }

@@ -59,7 +59,7 @@ impl PostgresWrites {
             let mut tries = 0;
             loop {
                 tries += 1;
-                match self.try_write(query).await {
+                match Box::pin(self.try_write(query)).await {
                     Err(TransactionError::Again) if tries < MAX_TRIES => {}
                     result => return result,
                 }
