@@ -71,9 +71,9 @@ async fn a_first_host_that_never_answers_costs_one_second_once() {
     answer.expect("the second host answers");
     assert!(took < SECONDS(2), "{took:?}");
     // The first one is remembered: new connections do not wait for it.
-    let (answers, started) = (futures_util::future::join_all((0..8).map(|_| page(&database))).await, Instant::now());
+    let answers = futures_util::future::join_all((0..8).map(|_| page(&database))).await;
     assert!(answers.iter().all(|(answer, took)| answer.is_ok() && *took < SECONDS(1)), "{answers:?}");
-    assert!(started.elapsed() < SECONDS(1) && accepted.load(Ordering::SeqCst) <= 4, "{accepted:?} connections");
+    assert!(accepted.load(Ordering::SeqCst) <= 4, "{accepted:?} connections");
     server.drop().await;
 }
 

@@ -28,7 +28,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::Error;
 
 use super::dsn::{Dsn, DsnHost};
-use super::host::{Attempt, Endpoint, PostgresHost, is_silence};
+use super::host::{ConnectAttempt, Endpoint, PROBE_TIMEOUT, PostgresHost, is_silence};
 use super::{CONNECT_TIMEOUT, Manager, Postgres};
 
 /// How long a host may take before the next one is tried beside it.
@@ -107,7 +107,7 @@ impl Connector {
         if !hosts.is_empty() {
             // Nobody waits for the silent ones to find out that they answer again.
             for host in &silent {
-                host.probe(self);
+                self.probe(host);
             }
         }
         hosts.extend(silent);
@@ -132,6 +132,20 @@ impl Connector {
         }
     }
 
+    /// Asks a host for a sign of life, unless that happens already or happened lately.
+    pub(super) fn probe(self: &Arc<Self>, host: &Arc<PostgresHost>) {
+        let Some(observation) = host.begin_probe() else { return };
+        let (connector, host) = (self.clone(), host.clone());
+        tokio::spawn(async move {
+            let is_silent = match tokio::time::timeout(PROBE_TIMEOUT, connector.connect_to(&host)).await {
+                Ok(Ok(_)) => false,
+                Ok(Err(error)) => is_silence(&error),
+                Err(_) => true,
+            };
+            host.end_probe(&observation, is_silent);
+        });
+    }
+
     /// The servers of the DSN with their ports, for messages. Nothing else of a DSN is in it.
     pub(super) fn servers(&self) -> String {
         self.dsn.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
@@ -148,7 +162,7 @@ impl Connector {
     }
 
     /// Tries a host, within one timeout for TCP, TLS and login.
-    async fn try_host(&self, attempt: Attempt) -> Result<RawConnection, Failure> {
+    async fn try_host(&self, attempt: ConnectAttempt) -> Result<RawConnection, Failure> {
         let (host, timeout) = (attempt.host.clone(), self.timeout());
         match tokio::time::timeout(timeout, self.connect_to(&host)).await {
             Ok(Ok(connection)) => {

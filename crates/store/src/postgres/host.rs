@@ -7,7 +7,6 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,14 +14,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio_postgres::Config;
 
-use super::connector::Connector;
-
 /// How long a statement runs before its host is asked for a sign of life.
-const PROBE_DELAY: Duration = Duration::from_secs(1);
+pub(super) const PROBE_DELAY: Duration = Duration::from_secs(1);
 /// How long the host has to give one.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often a host that gave one is asked again.
-const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+pub(super) const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a silent host is left alone after each attempt.
 const SILENT_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the log says that a host is silent.
@@ -68,35 +65,19 @@ struct HostState {
 }
 
 /// Waits for a sign of life. A host that is too busy for a new connection may still answer others.
-struct Observation {
+pub(super) struct Observation {
     host: Arc<PostgresHost>,
     answers: u64,
 }
 
 /// An attempt to connect. If it is dropped without a result after a while, the host counts as silent for new connections.
-pub(super) struct Attempt {
+pub(super) struct ConnectAttempt {
     pub(super) host: Arc<PostgresHost>,
     observation: Observation,
     started: Instant,
     /// Whether it is the only one.
     is_alone: bool,
     has_ended: bool,
-}
-
-/// What happened to a step on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoAnswer {
-    Timeout,
-    /// The host is silent.
-    Silent,
-}
-
-/// The host of a connection.
-pub(super) struct HostLink {
-    pub(super) host: Arc<PostgresHost>,
-    pub(super) connector: Arc<Connector>,
-    /// How often the host had been silent before.
-    silences: u64,
 }
 
 impl PostgresHost {
@@ -124,7 +105,7 @@ impl PostgresHost {
     }
 
     /// Begins an attempt to connect; none if the host is silent and another attempt goes on or has just ended.
-    pub(super) fn attempt(self: &Arc<Self>) -> Option<Attempt> {
+    pub(super) fn attempt(self: &Arc<Self>) -> Option<ConnectAttempt> {
         let mut state = self.state();
         let is_alone = state.silent_at.is_some();
         if state.is_tried || state.silent_at.is_some_and(|last| last.elapsed() < SILENT_INTERVAL) {
@@ -133,7 +114,7 @@ impl PostgresHost {
         state.is_tried = is_alone;
         drop(state);
         let observation = Observation::of(self);
-        Some(Attempt { host: self.clone(), observation, started: Instant::now(), is_alone, has_ended: false })
+        Some(ConnectAttempt { host: self.clone(), observation, started: Instant::now(), is_alone, has_ended: false })
     }
 
     fn answered(&self) {
@@ -158,33 +139,40 @@ impl PostgresHost {
         self.silences.send_modify(|silences| *silences += 1);
     }
 
-    /// Asks the host for a sign of life, unless somebody does so already or did so lately.
-    pub(super) fn probe(self: &Arc<Self>, connector: &Arc<Connector>) {
+    /// Begins to ask the host for a sign of life; none if that happens already or happened lately.
+    pub(super) fn begin_probe(self: &Arc<Self>) -> Option<Observation> {
         let mut state = self.state();
         if state.is_probed || state.probed_at.is_some_and(|last| last.elapsed() < PROBE_INTERVAL) {
-            return;
+            return None;
         }
         state.is_probed = true;
         state.probed_at = Some(Instant::now());
         drop(state);
-        let (host, connector, observation) = (self.clone(), connector.clone(), Observation::of(self));
-        tokio::spawn(async move {
-            let is_silent = match tokio::time::timeout(PROBE_TIMEOUT, connector.connect_to(&host)).await {
-                Ok(Ok(_)) => false,
-                Ok(Err(error)) => is_silence(&error),
-                Err(_) => true,
-            };
-            host.state().is_probed = false;
-            if !is_silent {
-                host.answered();
-            } else if !observation.had_answers() {
-                host.fall_silent();
-            }
-        });
+        Some(Observation::of(self))
+    }
+
+    pub(super) fn end_probe(&self, observation: &Observation, is_silent: bool) {
+        self.state().is_probed = false;
+        if !is_silent {
+            self.answered();
+        } else if !observation.had_answers() {
+            self.fall_silent();
+        }
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.silences.subscribe()
+    }
+
+    /// Counts an answer, if somebody waits for one.
+    pub(super) fn note_answer(&self) {
+        if self.observers.load(Ordering::Relaxed) > 0 {
+            self.answers.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
-impl Attempt {
+impl ConnectAttempt {
     pub(super) fn answered(mut self) {
         self.has_ended = true;
         self.host.answered();
@@ -214,62 +202,13 @@ impl Drop for Observation {
     }
 }
 
-impl Drop for Attempt {
+impl Drop for ConnectAttempt {
     fn drop(&mut self) {
         if !self.has_ended && self.started.elapsed() >= PROBE_DELAY {
             self.host.avoid();
         }
         if self.is_alone {
             self.host.state().is_tried = false;
-        }
-    }
-}
-
-impl HostLink {
-    pub(super) fn new(host: Arc<PostgresHost>, connector: Arc<Connector>) -> Self {
-        let silences = host.silences();
-        HostLink { host, connector, silences }
-    }
-
-    /// Whether the host fell silent since the connection was made.
-    pub(super) fn is_lost(&self) -> bool {
-        self.host.silences() != self.silences
-    }
-
-    pub(super) fn probe(&self) {
-        self.host.probe(&self.connector);
-    }
-
-    /// Waits for a step on the connection, as long as its host answers.
-    pub(super) async fn wait<T>(&self, step: impl Future<Output = T>, timeout: Duration) -> Result<T, NoAnswer> {
-        let mut step = pin!(step);
-        let answer = match tokio::time::timeout(timeout.min(PROBE_DELAY), &mut step).await {
-            Ok(answer) => answer,
-            Err(_) if timeout <= PROBE_DELAY => return Err(NoAnswer::Timeout),
-            // Boxed, since most steps end sooner.
-            Err(_) => Box::pin(self.wait_longer(step, timeout.saturating_sub(PROBE_DELAY))).await?,
-        };
-        if self.host.observers.load(Ordering::Relaxed) > 0 {
-            self.host.answers.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(answer)
-    }
-
-    async fn wait_longer<T>(&self, mut step: Pin<&mut impl Future<Output = T>>, timeout: Duration) -> Result<T, NoAnswer> {
-        let started = Instant::now();
-        let mut silences = self.host.silences.subscribe();
-        loop {
-            self.probe();
-            let left = timeout.saturating_sub(started.elapsed());
-            if left.is_zero() {
-                return Err(NoAnswer::Timeout);
-            }
-            tokio::select! {
-                biased;
-                answer = &mut step => return Ok(answer),
-                _ = silences.wait_for(|silences| *silences != self.silences) => return Err(NoAnswer::Silent),
-                () = tokio::time::sleep(left.min(PROBE_INTERVAL)) => {}
-            }
         }
     }
 }

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 
-use super::host::NoAnswer;
+use super::link::NoAnswer;
 use super::{CONNECT_TIMEOUT, Connection, Manager};
 
 /// When dropped, it returns to the pool once it is idle: transactions are rolled back, and statements that take long are cancelled.
