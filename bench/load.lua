@@ -1,5 +1,5 @@
 -- The requests that wrk sends; the first argument is the mode. At the end it prints the results as one line of JSON.
---   get                                            GET, without a body
+--   get [AUTHORIZATION]                            GET, without a body
 --   same FILE [AUTHORIZATION]                      one JSON body, repeated
 --   each FILE THREADS AUTHORIZATION                forms, one a line, in turn
 --   write FILE IDS FIRST THREADS [RATE]            one JSON body; in it and in the path, $id is a random number and $n a unique one
@@ -27,7 +27,9 @@ end
 
 local modes = {}
 
-function modes.get() end
+function modes.get(authorization)
+    wrk.headers["authorization"] = authorization
+end
 
 function modes.same(path, authorization)
     local file = assert(io.open(path, "rb"))
