@@ -6,13 +6,20 @@ import json
 import os
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from harness import SETTINGS, Cluster, fail, free_port, owner, say, scratch
 from hub import PASSWORD
 
 BATCH = 200_000
+# Beyond this number the indexes are built after the fill, as full as random inserts leave them.
+MAX_INDEXED = 2_000_000
+FILL_FACTOR = 70
 MIN_FREE_BYTES = 8 * 1024**3
 CLIENTS = 100
+WORKERS = 2
+# After the changes that the hub itself stored.
+FIRST_CHANGE = 1000
 
 # Rows of each table for one account. Most accounts of a large hub are dormant: they have no session and no grant.
 SHARES = {
@@ -29,6 +36,8 @@ PREPARE = f"""
     INSERT INTO peristyle.client (id, name, secret_hash, redirect, grants, access_token_seconds, refresh_token_seconds, app_id, created_at, updated_at)
     SELECT 'client' || n, 'Client ' || n, secret_hash, redirect, grants, access_token_seconds, refresh_token_seconds, app_id, now(), now()
     FROM peristyle.client, generate_series(0, {CLIENTS - 1}) AS n WHERE id = 'bench';
+    CREATE TABLE public.template AS SELECT f.d_permissions, k.hash
+    FROM peristyle.account f JOIN peristyle.credential k ON k.account_id = f.id WHERE f.username = 'template';
     INSERT INTO peristyle.tenant (id, code, name, created_at, updated_at)
     SELECT md5('tenant' || n)::uuid, 'tenant' || n, 'Tenant ' || n, now(), now() FROM generate_series(0, 9999) AS n;
 """
@@ -40,10 +49,9 @@ FILL = f"""
     SELECT {ACCOUNT}, 'USER', 'account' || n, 'person.' || n || '@example' || n % 1000 || '.com', 'person.' || n || '@example' || n % 1000 || '.com',
            'person' || n, 'person' || n, f.d_permissions,
            CASE WHEN n % 10 = 0 THEN ARRAY[md5('tenant' || n % 10000)::uuid] ELSE '{{}}' END, now() - interval '400 days', now() - interval '400 days'
-    FROM generate_series(:first, :last) AS n, peristyle.account f WHERE f.username = 'template';
+    FROM generate_series(:first, :last) AS n, public.template f;
     INSERT INTO peristyle.credential (account_id, hash, changed_at)
-    SELECT {ACCOUNT}, k.hash, now() - interval '400 days'
-    FROM generate_series(:first, :last) AS n, peristyle.credential k JOIN peristyle.account f ON f.id = k.account_id WHERE f.username = 'template';
+    SELECT {ACCOUNT}, f.hash, now() - interval '400 days' FROM generate_series(:first, :last) AS n, public.template f;
     INSERT INTO peristyle.account_role (account_id, role_id)
     SELECT {ACCOUNT}, r.id FROM generate_series(:first, :last) AS n, peristyle.role r WHERE r.name = 'visitor';
     INSERT INTO peristyle.account_tenant (account_id, tenant_id)
@@ -73,17 +81,28 @@ FILL = f"""
            '203.0.' || n % 200 || '.' || n % 250,
            jsonb_build_object('account', {ACCOUNT}, 'client', 'client' || n / 10 % {CLIENTS}, 'grant', 'refresh_token', 'family', {FAMILY})
     FROM generate_series(:first, :last) AS n WHERE n % 4 = 0;
-    WITH numbered AS (SELECT n, row_number() OVER (ORDER BY n) + (SELECT last FROM peristyle.change_number) AS number
-                      FROM generate_series(:first, :last) AS n WHERE n % 100 = 0)
     INSERT INTO peristyle.account_change (sequence, at, kind, account_id, family_id)
-    SELECT number, now() - interval '12 hours', 'revoked', {ACCOUNT}, {FAMILY} FROM numbered;
-    UPDATE peristyle.change_number SET last = greatest(last, (SELECT max(sequence) FROM peristyle.account_change));
+    SELECT {FIRST_CHANGE} + n / 100, now() - interval '12 hours', 'revoked', {ACCOUNT}, {FAMILY} FROM generate_series(:first, :last) AS n WHERE n % 100 = 0;
 """
 
 # Updates that changed no index, of all updates of a table.
 UPDATES = """
     SELECT json_build_object('updates', n_tup_upd, 'hot', n_tup_hot_upd) FROM pg_stat_user_tables
     WHERE schemaname = 'peristyle' AND relname = 'refresh_token'
+"""
+
+PAUSE_INDEXES = """
+    UPDATE pg_index SET indisready = false, indisvalid = false
+    WHERE indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'peristyle'::regnamespace AND relname = ANY ('{tables}'));
+"""
+# An index on a time or a number grows at its end, and stays full.
+BUILD_INDEXES = """
+    SELECT format('ALTER INDEX peristyle.%I SET (fillfactor = {factor})', i.relname)
+    FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
+    WHERE t.relnamespace = 'peristyle'::regnamespace AND t.relname = ANY ('{tables}')
+    AND i.relname NOT IN ('event_pkey', 'event_at', 'account_change_pkey', 'account_change_at') \\gexec
+    SELECT format('REINDEX TABLE peristyle.%I', relname) FROM pg_class
+    WHERE relnamespace = 'peristyle'::regnamespace AND relname = ANY ('{tables}') \\gexec
 """
 
 SIZES = """
@@ -123,22 +142,35 @@ def free_bytes(cluster):
     return shutil.disk_usage(cluster.folder).free
 
 
-def fill(hub, count):
-    """Inserts so many accounts in batches. Stops the benchmark while the disk still has room."""
+def fill(hub, count, minutes):
+    """Inserts so many accounts in batches, or as many as the time and the disk allow. Returns their number."""
     hub.command("role", "add", "--name", "visitor", "--permission", "shop.thing0.get", "--permission", "shop.thing1.get")
     hub.command("account", "add", "--username", "template", "--role", "visitor", "--password-stdin", stdin=PASSWORD)
     hub.sql("CREATE EXTENSION IF NOT EXISTS pageinspect SCHEMA public;" + PREPARE)
-    start = time.monotonic()
-    for first in range(1, count + 1, BATCH):
-        last = min(first + BATCH - 1, count)
-        hub.sql(f"\\set first {first}\n\\set last {last}\n{FILL}")
-        if free_bytes(hub.cluster) < MIN_FREE_BYTES:
-            fail(f"stopped at {last} accounts: less than {MIN_FREE_BYTES // 1024**3} GiB of the disk are free")
-        if last % 1_000_000 == 0 or last == count:
-            say(f"{last:,} of {count:,} accounts, {time.monotonic() - start:.0f} s, {free_bytes(hub.cluster) / 1024**3:.1f} GiB free")
+    tables = "{" + ",".join(SHARES) + "}"
+    if count > MAX_INDEXED:
+        hub.sql(PAUSE_INDEXES.format(tables=tables))
+    start, free, done = time.monotonic(), free_bytes(hub.cluster), 0
+    with ThreadPoolExecutor(WORKERS) as workers:
+        for first in range(1, count + 1, BATCH * WORKERS):
+            batches = [(number, min(number + BATCH - 1, count)) for number in range(first, min(first + BATCH * WORKERS, count + 1), BATCH)]
+            list(workers.map(lambda batch: hub.sql(f"\\set first {batch[0]}\n\\set last {batch[1]}\n{FILL}"), batches))
+            done = batches[-1][1]
+            say(f"{done:,} of {count:,} accounts, {time.monotonic() - start:.0f} s, {free_bytes(hub.cluster) / 1024**3:.1f} GiB free")
+            # Indexes that are built later take more than half as much again.
+            later = (free - free_bytes(hub.cluster)) * 0.6 if count > MAX_INDEXED else 0
+            if free_bytes(hub.cluster) < MIN_FREE_BYTES + later or time.monotonic() - start > minutes * 60:
+                say(f"stopped at {done:,} accounts, by the time or the disk")
+                break
+    hub.sql("UPDATE peristyle.change_number SET last = (SELECT max(sequence) FROM peristyle.account_change);")
+    if count > MAX_INDEXED:
+        say("building the indexes")
+        for table in SHARES:
+            hub.sql(BUILD_INDEXES.format(tables="{" + table + "}", factor=FILL_FACTOR))
     # As autovacuum does after so many rows.
     hub.sql("VACUUM (ANALYZE);")
     hub.sql("CHECKPOINT;")
+    return done
 
 
 def lines(hub, sql):
