@@ -3,6 +3,7 @@
 import json
 import re
 import statistics
+import subprocess
 
 SETTINGS = {
     "session_preload_libraries": "auto_explain",
@@ -43,6 +44,13 @@ LABELS = (
     ("SELECT count(*) FROM peristyle.account WHERE deleted_at IS NULL", "boot: count accounts"),
     ("SELECT count(*) FROM peristyle.account a JOIN peristyle.account_role", "boot: count administrators"),
 )
+# The statements that read a whole table, as in crates/store/src/hub_records/accounts.rs and purge.rs.
+LONG = {
+    "boot: count accounts": "SELECT count(*) FROM peristyle.account WHERE deleted_at IS NULL",
+    "purge: code": "DELETE FROM peristyle.code WHERE hash IN (SELECT c.hash FROM peristyle.code c WHERE c.expires_at <= now() "
+                   "AND NOT EXISTS (SELECT 1 FROM peristyle.family f WHERE f.id = c.used_by) LIMIT 1000) RETURNING 1",
+}
+CPU = re.compile(r"([\d.]+) s user, ([\d.]+) s system, ([\d.]+) s elapsed")
 PURGE = re.compile(r"DELETE FROM peristyle\.(\w+) WHERE .*SELECT")
 ENTRY = re.compile(r"duration: ([\d.]+) ms  plan:\n((?:\t.*\n)+)")
 
@@ -97,6 +105,17 @@ def read(log, offset):
             "sequential": sequential(plan),
         })
     return executions
+
+
+def long_statements(hub):
+    """The processor time of the long statements, in seconds. Unlike their duration it does not depend on other programs."""
+    settings = "SET client_min_messages = log; SET log_executor_stats = on; SET max_parallel_workers_per_gather = 0;"
+    result = {}
+    for name, sql in LONG.items():
+        command = hub.cluster.command("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", settings, "-c", "BEGIN", "-c", sql, "-c", "ROLLBACK", hub.database)
+        outcome = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600, cwd="/")
+        result[name] = max(float(user) + float(system) for user, system, _ in CPU.findall(outcome.stderr))
+    return result
 
 
 def summary(executions):
