@@ -41,12 +41,11 @@ LABELS = (
     ("FROM peristyle.account_change WHERE sequence > $1", "change feed: poll"),
     ("SELECT account_id, client_id FROM peristyle.family", "change feed: clients of a change"),
     ("coalesce(min(sequence), last + 1)", "change feed: range"),
-    ("SELECT count(*) FROM peristyle.account WHERE deleted_at IS NULL", "boot: count accounts"),
+    ("SELECT 1 FROM peristyle.account WHERE deleted_at IS NULL LIMIT 1", "boot: is there an account"),
     ("SELECT count(*) FROM peristyle.account a JOIN peristyle.account_role", "boot: count administrators"),
 )
 # The statements that read a whole table, as in crates/store/src/hub_records/accounts.rs and purge.rs.
 LONG = {
-    "boot: count accounts": "SELECT count(*) FROM peristyle.account WHERE deleted_at IS NULL",
     "purge: code": "DELETE FROM peristyle.code WHERE hash IN (SELECT c.hash FROM peristyle.code c WHERE c.expires_at <= now() "
                    "AND NOT EXISTS (SELECT 1 FROM peristyle.family f WHERE f.id = c.used_by) LIMIT 1000) RETURNING 1",
 }

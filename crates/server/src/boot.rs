@@ -182,7 +182,7 @@ async fn start_hub(
         tracing::info!(step, "migrated the tables of the hub");
     }
     declare_permissions(&records, catalog).await?;
-    if accounts::count(&records).await.map_err(unusable)? == 0 {
+    if !accounts::is_any(&records).await.map_err(unusable)? {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );

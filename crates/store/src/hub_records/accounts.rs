@@ -269,7 +269,7 @@ pub async fn active_administrators(on: impl Run) -> Result<usize, Error> {
     row.map_or(Ok(0), |row| Ok(usize::try_from(row.number(0)?).unwrap_or_default()))
 }
 
-pub async fn count(on: impl Run) -> Result<i64, Error> {
-    let row = on.row("SELECT count(*) FROM peristyle.account WHERE deleted_at IS NULL", &[]).await?;
-    row.map_or(Ok(0), |row| row.number(0))
+/// Whether the hub has an account.
+pub async fn is_any(on: impl Run) -> Result<bool, Error> {
+    Ok(on.row("SELECT 1 FROM peristyle.account WHERE deleted_at IS NULL LIMIT 1", &[]).await?.is_some())
 }
