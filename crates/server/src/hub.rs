@@ -65,7 +65,7 @@ pub(crate) const ACCOUNT: &str = "iam.account";
 pub(crate) fn manifest(dialect: Dialect) -> Result<Manifest, ManifestError> {
     let text = include_str!("hub/resources.toml");
     match dialect {
-        Dialect::Postgres => Manifest::read(text),
+        Dialect::Postgres | Dialect::Citus => Manifest::read(text),
         // SQLite has no schemas, so the schema becomes a prefix.
         Dialect::Sqlite => Manifest::read(&text.replace("\"peristyle.", "\"peristyle_")),
     }

@@ -277,6 +277,7 @@ fn only_sql_dialect_tells_the_databases_apart() {
     let language: Vec<_> = sources().into_iter().filter(|(path, _)| path.starts_with("crates/query/")).collect();
     let words = [
         "Dialect::Postgres",
+        "Dialect::Citus",
         "Dialect::Sqlite",
         "ILIKE",
         "rarray",

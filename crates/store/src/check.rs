@@ -84,9 +84,13 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
 /// Adds facts of the database to the catalog: on PostgreSQL native types and pivots without repeated pairs, on SQLite certain keys, and
 /// on both what the tables of writable resources enforce.
 pub fn bind(catalog: &mut Catalog, schema: &Schema) {
-    let dialect = if schema.locale.is_some() { Dialect::Postgres } else { Dialect::Sqlite };
+    let dialect = match &schema.locale {
+        Some(_) if schema.has_citus => Dialect::Citus,
+        Some(_) => Dialect::Postgres,
+        None => Dialect::Sqlite,
+    };
     match dialect {
-        Dialect::Postgres => learn_columns(catalog, schema),
+        Dialect::Postgres | Dialect::Citus => learn_columns(catalog, schema),
         Dialect::Sqlite => learn_keys(catalog, schema),
     }
     table_facts::learn(catalog, schema, dialect);
@@ -214,7 +218,7 @@ impl<'c> Checker<'c> {
         let qualified = |table: &Table| format!("{}.{}", table.schema, table.name);
         let elsewhere = tables.iter().filter(|table| table.name == name.name.plain());
         let elsewhere: Vec<String> = elsewhere.map(|table| format!("`table = \"{}\"`", qualified(table))).collect();
-        if self.dialect == Dialect::Postgres && !elsewhere.is_empty() {
+        if self.dialect.is_postgres() && !elsewhere.is_empty() {
             return format!("; write {}", elsewhere.join(" or "));
         }
         let names = tables.iter().map(|table| match &name.schema {

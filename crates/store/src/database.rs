@@ -110,9 +110,10 @@ impl Database {
         }
     }
 
+    /// The dialect of its SQL. Reading the schema finds out whether Citus distributes tables.
     pub fn dialect(&self) -> Dialect {
         match &self.0 {
-            Engine::Postgres(_) => Dialect::Postgres,
+            Engine::Postgres(postgres) => postgres.dialect(),
             Engine::Sqlite(_) => Dialect::Sqlite,
         }
     }

@@ -20,13 +20,14 @@ mod write_session;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use deadpool::Runtime;
 use deadpool::managed::{self, Metrics, PoolError, RecycleError, RecycleResult};
 use lru::LruCache;
 use query::catalog::{Identifier, TableName};
-use query::sql::Sql;
+use query::sql::{Dialect, Sql};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Statement};
 use tracing::Instrument;
@@ -87,6 +88,8 @@ pub(crate) struct Postgres {
     /// How many bytes of related rows are held at once.
     memory: usize,
     pub(crate) cost_limit: Option<Arc<CostLimit>>,
+    /// Whether Citus distributes its tables, as far as the schema was read.
+    has_citus: Arc<AtomicBool>,
     pub(crate) context: AnswerContext,
 }
 
@@ -231,6 +234,7 @@ impl Postgres {
             stream_timeout,
             memory,
             cost_limit,
+            has_citus: Arc::default(),
             context: AnswerContext::default(),
         })
     }
@@ -268,7 +272,13 @@ impl Postgres {
 
     pub(crate) async fn schema(&self) -> Result<crate::schema::Schema, Error> {
         let mut lease = self.lease().await?;
-        lease.step(self.timeout, async |connection| crate::schema::read_postgres(&connection.client).await).await
+        let schema = lease.step(self.timeout, async |connection| crate::schema::read_postgres(&connection.client).await).await?;
+        self.has_citus.store(schema.has_citus, Ordering::Relaxed);
+        Ok(schema)
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        if self.has_citus.load(Ordering::Relaxed) { Dialect::Citus } else { Dialect::Postgres }
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {

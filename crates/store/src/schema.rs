@@ -19,6 +19,20 @@ pub struct Schema {
     /// PostgreSQL's search path, without schemas that do not exist.
     pub search_path: Vec<String>,
     pub locale: Option<Locale>,
+    /// Whether Citus distributes a table of this PostgreSQL.
+    pub has_citus: bool,
+}
+
+/// The servers that hold the rows of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// The one that statements are sent to. Without Citus there is no other.
+    #[default]
+    Local,
+    /// Citus: a copy on every server.
+    Reference,
+    /// Citus: each row on one server, by the value of a column. A table without such a column is on one server as a whole.
+    Distributed { column: Option<String>, group: i32 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +71,8 @@ pub struct Table {
     pub impossible: Changes,
     /// PostgreSQL: whether the database user may not delete rows.
     pub delete_forbidden: bool,
+    /// PostgreSQL: which servers hold its rows.
+    pub placement: Placement,
     /// Belongs to an extension or is a partition: readable, but not listed.
     pub incidental: bool,
     /// PostgreSQL: whether other tables inherit from it. Their rows count as its own, so none of its keys is unique.
@@ -189,7 +205,7 @@ pub struct ForeignKey {
 /// Compares names as the database does: SQLite ignores case.
 pub(crate) fn same(left: &str, right: &str, dialect: Dialect) -> bool {
     match dialect {
-        Dialect::Postgres => left == right,
+        Dialect::Postgres | Dialect::Citus => left == right,
         Dialect::Sqlite => left.eq_ignore_ascii_case(right),
     }
 }
@@ -214,7 +230,7 @@ impl Schema {
         match (schema, dialect) {
             (Some(schema), _) => within(schema),
             (None, Dialect::Sqlite) => within("main"),
-            (None, Dialect::Postgres) => self.search_path.iter().find_map(|schema| within(schema)),
+            (None, Dialect::Postgres | Dialect::Citus) => self.search_path.iter().find_map(|schema| within(schema)),
         }
     }
 }

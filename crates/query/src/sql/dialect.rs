@@ -25,13 +25,22 @@ pub(super) use strategies::{KeySets, MAX_FLATTENED, MAX_JOINED, ParentLimit, Piv
 pub enum Dialect {
     /// PostgreSQL 13 or newer.
     Postgres,
+    /// PostgreSQL with Citus, which distributes rows over several servers and refuses some forms of SQL.
+    Citus,
     /// The embedded SQLite, with our own functions and collations.
     Sqlite,
 }
 
+impl Dialect {
+    /// Whether it is PostgreSQL, with Citus or without.
+    pub fn is_postgres(self) -> bool {
+        self != Dialect::Sqlite
+    }
+}
+
 pub(super) fn placeholder(writer: &mut Writer, number: usize, kind: Kind, arity: Arity) {
     match writer.dialect {
-        Dialect::Postgres => {
+        Dialect::Postgres | Dialect::Citus => {
             writer.raw("$");
             writer.number(number);
             writer.raw("::");
@@ -53,7 +62,7 @@ macro_rules! by_dialect {
         $($(#[$doc])*
         pub(super) fn $name(writer: &mut Writer, $($argument: $kind),*) {
             match writer.dialect {
-                Dialect::Postgres => postgres::$name(writer, $($argument),*),
+                Dialect::Postgres | Dialect::Citus => postgres::$name(writer, $($argument),*),
                 Dialect::Sqlite => sqlite::$name(writer, $($argument),*),
             }
         })*
@@ -128,7 +137,7 @@ by_dialect! {
 /// The column of soft deletion is not set. A flag is set when it is true, another column when it is not NULL.
 pub(super) fn unset(writer: &mut Writer, column: Column<'_>) {
     match (writer.dialect, &column.field.kind) {
-        (Dialect::Postgres, Type::One(Scalar::Bool)) => {
+        (Dialect::Postgres | Dialect::Citus, Type::One(Scalar::Bool)) => {
             writer.column(column);
             writer.raw(" IS NOT TRUE");
         }
@@ -149,20 +158,20 @@ pub(super) fn unset(writer: &mut Writer, column: Column<'_>) {
 
 /// Whether the column that is read for the answer serves as key too.
 pub(super) fn shown_is_key(dialect: Dialect, field: &Field) -> bool {
-    dialect == Dialect::Postgres
+    dialect.is_postgres()
         && !matches!(field.native, Native::OtherInteger | Native::WideInteger | Native::Real | Native::TimestampWithoutZone)
         && enum_values(field).is_none()
 }
 
 /// Whether the column that is read for the answer gives the position of a row too.
 pub(super) fn shown_is_position(dialect: Dialect, field: &Field) -> bool {
-    dialect == Dialect::Postgres || sqlite::sorts_as_stored(field)
+    dialect.is_postgres() || sqlite::sorts_as_stored(field)
 }
 
 /// Whether the rows of a relation can be found by a list of keys: a row then tells by its own column which parent it belongs to.
 pub(super) fn can_list_keys(dialect: Dialect, own: &Field, other: &Field) -> bool {
     // SQLite's keys are in the form that its functions give them, not in that of a column.
-    dialect == Dialect::Postgres && postgres::is_equal_by_bytes(own, other)
+    dialect.is_postgres() && postgres::is_equal_by_bytes(own, other)
 }
 
 /// A column is one of the parents' keys.
@@ -178,7 +187,7 @@ pub(super) fn in_key_list(writer: &mut Writer, column: Column<'_>, own: &Field, 
 /// Joins the keys with a table; the keys come first.
 pub(super) fn join_keys_first(writer: &mut Writer) {
     writer.raw(match writer.dialect {
-        Dialect::Postgres => " JOIN ",
+        Dialect::Postgres | Dialect::Citus => " JOIN ",
         // SQLite never reorders a CROSS JOIN: it goes from the few keys to the table's index.
         Dialect::Sqlite => " CROSS JOIN ",
     });
@@ -187,7 +196,7 @@ pub(super) fn join_keys_first(writer: &mut Writer) {
 /// Joins a lookup with the rows so far.
 pub(super) fn join_lookup(writer: &mut Writer) {
     writer.raw(match writer.dialect {
-        Dialect::Postgres => " CROSS JOIN LATERAL ",
+        Dialect::Postgres | Dialect::Citus => " CROSS JOIN LATERAL ",
         Dialect::Sqlite => " CROSS JOIN ",
     });
 }
@@ -197,9 +206,9 @@ pub(super) fn join_lookup(writer: &mut Writer) {
 pub(super) fn lookup(writer: &mut Writer, lookup: &SqlLookup<'_>, write: impl FnOnce(&mut Writer)) {
     let is_query = lookup.function != RelatedFunction::Exists;
     let (before, after) = match writer.dialect {
-        Dialect::Postgres if is_query => ("", ""),
+        Dialect::Postgres | Dialect::Citus if is_query => ("", ""),
         // Without a fence the planner evaluates the expression wherever the value is named.
-        Dialect::Postgres => ("(SELECT ", " AS value OFFSET 0)"),
+        Dialect::Postgres | Dialect::Citus => ("(SELECT ", " AS value OFFSET 0)"),
         Dialect::Sqlite if shared::is_float(lookup.field) => ("json_each(json_array(peristyle_bits(", ")))"),
         Dialect::Sqlite => ("json_each(json_array(", "))"),
     };
@@ -210,7 +219,7 @@ pub(super) fn lookup(writer: &mut Writer, lookup: &SqlLookup<'_>, write: impl Fn
 
 /// What follows a lookup that is read for an answer.
 pub(super) fn shown_lookup(writer: &mut Writer, lookup: &SqlLookup<'_>) {
-    if writer.dialect == Dialect::Postgres {
+    if writer.dialect.is_postgres() {
         postgres::cast_shown(writer, lookup.field);
     }
 }
@@ -245,7 +254,7 @@ pub(super) fn before_any(writer: &mut Writer, branches: usize) {
 
 /// Locks the rows of a table until the transaction ends.
 pub(super) fn lock_rows(writer: &mut Writer, alias: Alias, lock: RowLock) {
-    if writer.dialect == Dialect::Postgres {
+    if writer.dialect.is_postgres() {
         writer.raw(match lock {
             RowLock::Change => " FOR NO KEY UPDATE OF ",
             RowLock::Delete => " FOR UPDATE OF ",
@@ -257,7 +266,7 @@ pub(super) fn lock_rows(writer: &mut Writer, alias: Alias, lock: RowLock) {
 /// The type that a field is bound as in a key.
 pub(super) fn key_kind(dialect: Dialect, field: &Field) -> Kind {
     match dialect {
-        Dialect::Postgres => postgres::key_kind(field),
+        Dialect::Postgres | Dialect::Citus => postgres::key_kind(field),
         Dialect::Sqlite => shared::scalar_kind(field.kind.scalar()),
     }
 }
@@ -299,7 +308,7 @@ pub(super) fn sort_passed(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
 pub(super) fn position_decode(dialect: Dialect, field: &Field) -> Decode {
     match dialect {
         Dialect::Sqlite if !sqlite::sorts_as_stored(field) => Decode::standard(field),
-        Dialect::Postgres | Dialect::Sqlite => Decode::of(field),
+        Dialect::Postgres | Dialect::Citus | Dialect::Sqlite => Decode::of(field),
     }
 }
 
@@ -339,14 +348,14 @@ fn nulls(writer: &mut Writer, direction: Direction) {
 /// Keeps a planner from joining this subquery with the query around it.
 pub(super) fn fence(writer: &mut Writer) {
     // SQLite's planner does not join it anyway.
-    if writer.dialect == Dialect::Postgres {
+    if writer.dialect.is_postgres() {
         writer.raw(" OFFSET 0");
     }
 }
 
 /// Keeps a planner from turning the IN before it into a join.
 pub(super) fn fence_key_in(writer: &mut Writer) {
-    if writer.dialect == Dialect::Postgres {
+    if writer.dialect.is_postgres() {
         writer.raw(" IS TRUE");
     }
 }
@@ -358,5 +367,5 @@ pub(super) fn extreme(writer: &mut Writer, function: Function, column: Column<'_
 
 /// Whether a literal needs `E` and doubled backslashes: a setting of PostgreSQL decides how it reads them otherwise.
 pub(super) fn escapes(dialect: Dialect, text: &str) -> bool {
-    dialect == Dialect::Postgres && text.contains('\\')
+    dialect.is_postgres() && text.contains('\\')
 }

@@ -146,7 +146,7 @@ fn text(explained: &Value, dialect: Dialect) -> String {
     let mut out = String::new();
     let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     // As the SQL numbers them.
-    let sign = if dialect == Dialect::Postgres { '$' } else { '?' };
+    let sign = if dialect.is_postgres() { '$' } else { '?' };
     let list = |value: &Value| {
         let kinds = (1..).zip(value.as_array().into_iter().flatten());
         kinds.map(|(number, kind)| format!("{sign}{number} {}", string(kind))).collect::<Vec<_>>().join(", ")

@@ -69,7 +69,7 @@ fn observed(slow: Option<&SlowStatements>, resource: &str, operation: &'static s
         return None;
     }
     let system = match dialect {
-        Dialect::Postgres => "postgresql",
+        Dialect::Postgres | Dialect::Citus => "postgresql",
         Dialect::Sqlite => "sqlite",
     };
     let log = StatementLog { slow: slow.cloned(), trace, resource: resource.to_owned(), operation, system, span: tracing::Span::current() };

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use query::catalog::{Derived, Field, FieldId, Link, RelatedValue, Resource};
-use query::sql::{Dialect, index_expression};
+use query::sql::index_expression;
 
 use super::Checker;
 
@@ -50,7 +50,7 @@ impl<'c> Checker<'c> {
 
     /// PostgreSQL finds values inside a column by an index on the expression. One that names the column and all these words may be it.
     fn expression(&mut self, resource: &'c Resource, field: &Field, of: FieldId, words: &[&str]) {
-        let (Dialect::Postgres, Some(table)) = (self.dialect, self.schema.table(&resource.table, self.dialect)) else { return };
+        let Some(table) = self.schema.table(&resource.table, self.dialect).filter(|_| self.dialect.is_postgres()) else { return };
         let column = resource.fields[of].column.plain();
         let is_for = |expression: &String| expression.contains(column) && words.iter().all(|word| expression.contains(word));
         if table.is_view || table.column(column, self.dialect).is_none() || table.expressions.iter().any(is_for) {

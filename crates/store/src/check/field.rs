@@ -19,7 +19,7 @@ impl<'c> Checker<'c> {
         }
         let Some(column) = self.column(table, field.column.plain(), field.line, &what) else { return };
         match self.dialect {
-            Dialect::Postgres => self.postgres_type(field, column, &what),
+            Dialect::Postgres | Dialect::Citus => self.postgres_type(field, column, &what),
             Dialect::Sqlite => {
                 if let Some(reason) = affinity::contradiction(field, &column.native) {
                     let (kind, native) = (field.kind.name(), &column.native);

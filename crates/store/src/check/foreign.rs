@@ -1,7 +1,6 @@
 //! Columns of PostgreSQL types that no field type reads, such as `inet`. A field of type text reads their text.
 
 use query::catalog::{Field, Native, Relation, Resource};
-use query::sql::Dialect;
 
 use super::Checker;
 
@@ -9,7 +8,7 @@ impl<'c> Checker<'c> {
     fn is_foreign(&self, resource: &Resource, field: &Field) -> bool {
         let table = self.schema.table(&resource.table, self.dialect);
         let column = table.and_then(|table| table.column(field.column.plain(), self.dialect));
-        self.dialect == Dialect::Postgres
+        self.dialect.is_postgres()
             && column
                 .and_then(|column| crate::introspect::native(&field.kind, column))
                 .is_some_and(|native| matches!(native, Native::Foreign(_)))

@@ -80,7 +80,7 @@ impl<'c> Checker<'c> {
     /// PostgreSQL compares `timestamp` with `timestamptz` by the session's time zone.
     fn zones(&mut self, pivot: &TableName, (resource, fields): (&Resource, &[(&Identifier, &Field)]), line: usize, what: &str) {
         let (pivot, table) = (self.schema.table(pivot, self.dialect), self.schema.table(&resource.table, self.dialect));
-        let (Some(pivot), Some(table), Dialect::Postgres) = (pivot, table, self.dialect) else { return };
+        let (Some(pivot), Some(table), Dialect::Postgres | Dialect::Citus) = (pivot, table, self.dialect) else { return };
         for (name, field) in fields {
             let has_zone = |table: &'c Table, column: &str| {
                 let native = table.column(column, Dialect::Postgres).and_then(|column| native(&field.kind, column));

@@ -67,7 +67,7 @@ impl<'c> Checker<'c> {
             }
             takes_all = false;
             let (name, word, shown) = (&resource.full_name, operation.as_str(), self.schema.shown(table, self.dialect));
-            let trigger = if table.is_view && self.dialect == Dialect::Postgres { ", or give it an INSTEAD OF trigger" } else { "" };
+            let trigger = if table.is_view && self.dialect.is_postgres() { ", or give it an INSTEAD OF trigger" } else { "" };
             let accepted = format!("remove `{word}`, or name a table in `table`{trigger}");
             let message = format!("`{word}` needs {statement}, which the {noun} `{shown}` does not take");
             self.error(rules.line, format!("resource `{name}`: {message}; {accepted}"));

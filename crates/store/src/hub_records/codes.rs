@@ -7,7 +7,6 @@ use identity::grant::authorization_code::{CodeRecord, Redemption};
 use identity::pkce::Challenge;
 use identity::scope::Scope;
 use identity::secret_token::{Digest, purpose};
-use query::sql::Dialect;
 
 use crate::Error;
 use crate::hub_records::accounts::{self, account_columns};
@@ -99,7 +98,7 @@ fn read(row: &Row, digest: Digest<purpose::Code>) -> Result<CodeRecord, Error> {
 /// Of all requests in all processes one gets `Done`. PostgreSQL needs one statement; if it does nothing, the steps find out why.
 pub async fn redeem(records: &Records, redemption: &Redemption, client: &Client, context: AuditContext<'_>) -> Result<Redeemed, Error> {
     rights::refresh(records, redemption.start.family.account).await?;
-    if records.dialect() == Dialect::Postgres {
+    if records.dialect().is_postgres() {
         if redeem_in_one_statement(records, redemption, client, context).await? {
             return Ok(Redeemed::Done);
         }

@@ -104,7 +104,7 @@ impl Records {
 
 async fn taken(records: &Records) -> Result<BTreeSet<i64>, Error> {
     let table = match records.dialect() {
-        Dialect::Postgres => "SELECT to_regclass('peristyle.migration') IS NOT NULL",
+        Dialect::Postgres | Dialect::Citus => "SELECT to_regclass('peristyle.migration') IS NOT NULL",
         Dialect::Sqlite => "SELECT count(*) FROM sqlite_schema WHERE name = 'peristyle_migration'",
     };
     let asked = async {
@@ -130,7 +130,7 @@ fn versions(rows: &[Row]) -> Result<BTreeSet<i64>, Error> {
 async fn steps(records: &Records) -> Result<Vec<&'static str>, Error> {
     let dialect = records.dialect();
     let mut transaction = records.begin().await?;
-    if dialect == Dialect::Postgres {
+    if dialect.is_postgres() {
         transaction.script(ALONE).await?;
         transaction.script(SCHEMA).await?;
     }
@@ -140,7 +140,7 @@ async fn steps(records: &Records) -> Result<Vec<&'static str>, Error> {
     let mut names = Vec::new();
     for step in STEPS.iter().filter(|step| !taken.contains(&step.version)) {
         let text = match dialect {
-            Dialect::Postgres => step.postgres,
+            Dialect::Postgres | Dialect::Citus => step.postgres,
             Dialect::Sqlite => step.sqlite,
         };
         transaction.script(text).await?;

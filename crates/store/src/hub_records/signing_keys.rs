@@ -2,14 +2,13 @@
 
 use identity::keys::PublicKey;
 use identity::keys::rotation::{KeyRecord, KeyRing, KeyState};
-use query::sql::Dialect;
 
 use crate::Error;
 use crate::hub_records::{Bind, Row, Run, Transaction, unexpected};
 
 /// Lets one rotation happen at a time; readers do not wait.
 pub async fn lock(transaction: &mut Transaction) -> Result<(), Error> {
-    if transaction.dialect() == Dialect::Postgres {
+    if transaction.dialect().is_postgres() {
         transaction.run("LOCK TABLE peristyle.signing_key IN SHARE ROW EXCLUSIVE MODE", &[]).await?;
     }
     Ok(())

@@ -183,7 +183,7 @@ pub async fn look_up(records: &Records, client: &str, token: &Digest<purpose::Re
 /// Rotates a refresh token to its one successor: of all requests in all processes one gets `Done`. One statement is faster.
 pub async fn rotate(records: &Records, rotation: &Rotation, context: AuditContext<'_>) -> Result<Rotated, Error> {
     match records.dialect() {
-        Dialect::Postgres => rotate_in_one_statement(records, rotation, context).await,
+        Dialect::Postgres | Dialect::Citus => rotate_in_one_statement(records, rotation, context).await,
         Dialect::Sqlite => rotate_in_steps(records, rotation, context).await,
     }
 }

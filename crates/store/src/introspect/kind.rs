@@ -9,14 +9,14 @@ use query::types::{EnumValue, Scalar, Type};
 use crate::schema::Column;
 
 pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
-    if dialect == Dialect::Postgres && foreign_form(column).is_some() {
+    if dialect.is_postgres() && foreign_form(column).is_some() {
         return Some(Type::One(Scalar::ForeignText));
     }
     if column.nested || column.unknown_type {
         return None;
     }
     let scalar = match (dialect, &column.seen) {
-        (Dialect::Postgres, _) => postgres(column)?,
+        (Dialect::Postgres | Dialect::Citus, _) => postgres(column)?,
         (Dialect::Sqlite, Some((scalar, _))) => scalar.clone(),
         (Dialect::Sqlite, None) => sqlite(&column.native)?,
     };

@@ -222,7 +222,7 @@ pub(super) fn free(candidates: &[String], is_taken: impl Fn(&str) -> bool) -> St
 /// The schema whose tables need no qualified name.
 pub(super) fn usual_schema(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Postgres => "public",
+        Dialect::Postgres | Dialect::Citus => "public",
         Dialect::Sqlite => "main",
     }
 }

@@ -1,5 +1,7 @@
 //! Reads PostgreSQL's system catalog. Every column is cast to a built-in type, so the driver looks up no types.
 
+mod citus;
+
 use std::collections::HashMap;
 
 use query::catalog::write_rules::ConstraintKind;
@@ -184,6 +186,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     if schema.tables.iter().any(|table| table.impossible != Changes::default()) {
         updatable(client, &mut schema, &places).await?;
     }
+    citus::placements(client, &mut schema, &places).await?;
     for row in rows(client, LOCALE).await? {
         schema.locale =
             Some(Locale { encoding: row.try_get(0)?, ctype: row.try_get(1)?, provider: row.try_get(2)?, provider_locale: row.try_get(3)? });

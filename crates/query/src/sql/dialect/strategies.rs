@@ -66,7 +66,7 @@ pub(in crate::sql) enum ParentLimit {
 
 pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies {
     match dialect {
-        Dialect::Postgres => &Strategies {
+        Dialect::Postgres | Dialect::Citus => &Strategies {
             max_to_many: MAX_FLATTENED,
             // It may find the keys again for each row that an EXISTS visits.
             key_sets: KeySets::EveryToMany,
