@@ -19,7 +19,9 @@ use super::{Arity, Decode, Kind, Writer};
 pub(super) use postgres::inserted_rows;
 use shared::enum_values;
 pub(super) use shared::sign;
-pub(super) use strategies::{KeySets, MAX_FLATTENED, MAX_JOINED, ParentLimit, PivotJoin, SegmentOrder, strategies};
+pub(super) use strategies::{
+    KeySets, LookupJoin, MAX_FLATTENED, MAX_JOINED, ParentLimit, PathJoin, PivotJoin, SegmentOrder, strategies,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -224,12 +226,18 @@ pub(super) fn shown_lookup(writer: &mut Writer, lookup: &SqlLookup<'_>) {
     }
 }
 
-/// The column of a lookup.
+/// The column of a lookup. A row without related rows is in no group.
 pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
-    let is_passed_as_bits = writer.dialect == Dialect::Sqlite && shared::is_float(column.field);
-    writer.raw(if is_passed_as_bits { "peristyle_double(" } else { "" });
+    let function = column.field.related().map(|related| related.function);
+    let (before, after) = match (writer.dialect, function) {
+        (Dialect::Sqlite, _) if shared::is_float(column.field) => ("peristyle_double(", ")"),
+        (Dialect::Citus, Some(RelatedFunction::Count)) => ("coalesce(", ", 0)"),
+        (Dialect::Citus, Some(RelatedFunction::Exists)) => ("(", " IS NOT NULL)"),
+        _ => ("", ""),
+    };
+    writer.raw(before);
     writer.stored_column(column.alias, &column.field.column);
-    writer.raw(if is_passed_as_bits { ")" } else { "" });
+    writer.raw(after);
 }
 
 /// Past this many branches an OR is hidden from SQLite's planner, which compares each with each, and a chain becomes a balanced tree.
@@ -254,7 +262,7 @@ pub(super) fn before_any(writer: &mut Writer, branches: usize) {
 
 /// Locks the rows of a table until the transaction ends.
 pub(super) fn lock_rows(writer: &mut Writer, alias: Alias, lock: RowLock) {
-    if writer.dialect.is_postgres() {
+    if strategies(writer.dialect).locks_rows {
         writer.raw(match lock {
             RowLock::Change => " FOR NO KEY UPDATE OF ",
             RowLock::Delete => " FOR UPDATE OF ",
@@ -347,15 +355,15 @@ fn nulls(writer: &mut Writer, direction: Direction) {
 
 /// Keeps a planner from joining this subquery with the query around it.
 pub(super) fn fence(writer: &mut Writer) {
-    // SQLite's planner does not join it anyway.
-    if writer.dialect.is_postgres() {
+    // SQLite's planner does not join it anyway, and that of Citus must find out whether the tables are co-located.
+    if writer.dialect == Dialect::Postgres {
         writer.raw(" OFFSET 0");
     }
 }
 
 /// Keeps a planner from turning the IN before it into a join.
 pub(super) fn fence_key_in(writer: &mut Writer) {
-    if writer.dialect.is_postgres() {
+    if writer.dialect == Dialect::Postgres {
         writer.raw(" IS TRUE");
     }
 }

@@ -7,6 +7,7 @@
 //! | beside more, and it names none | `EXISTS`, fenced | the planner weighs every order of a join |
 //! | around more than two to-many ones, and no `or` between | fenced, and all inside too | the planner joins them without an estimate of their rows |
 //! | where the database would visit rows again for each path to them | `key IN (SELECT …)` | the database evaluates that once |
+//! | on Citus | the same | Citus refuses a subquery that depends on rows of other servers |
 //! | on SQLite, around the keys of few related rows | the same | SQLite begins there, and not at all rows around |
 //!
 //! Decision 0012 has the measurements; the bounds of each database are in `dialect`.
@@ -86,6 +87,7 @@ impl Context {
         let visits = self.visits.behind(exists);
         let spreads = exists.relation.many && visits == Visits::Repeated;
         let is_key_in = match strategies.key_sets {
+            KeySets::Every => true,
             _ if strategies.begins_at_named_keys && is_pinned(exists) => true,
             _ if paths == Paths::Few => false,
             KeySets::EveryToMany => exists.relation.many,

@@ -4,7 +4,7 @@ use crate::plan::{Grouped, Measured, Show};
 use crate::statement::Function;
 use crate::types::Scalar;
 
-use super::tree::{ColumnUse, Expression, FromItem, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
+use super::tree::{ColumnUse, Expression, FromItem, GroupBy, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 use super::{Decode, Dialect, Level, Output, Total, print, scope};
 
 pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
@@ -38,7 +38,7 @@ pub(super) fn total(grouped: &Grouped<'_>, dialect: Dialect) -> Total {
 }
 
 fn grouped_rows<'p>(columns: SelectList<'p>, grouped: &'p Grouped<'p>, dialect: Dialect) -> SqlSelect<'p> {
-    SqlSelect { group_by: Some(grouped), ..scope::select(columns, &grouped.scope, dialect) }
+    scope::select(columns, &grouped.scope, GroupBy::Groups(grouped), dialect)
 }
 
 /// What the columns of a measure mean.

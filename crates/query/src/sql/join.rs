@@ -22,20 +22,20 @@ impl<'p> Side<'p> {
         FromItem::Table(&self.resource.table, TableAlias::Plan(self.alias))
     }
 
-    fn field(self, id: FieldId) -> &'p Field {
+    pub(super) fn field(self, id: FieldId) -> &'p Field {
         &self.resource.fields[id]
     }
 
-    fn column(self, id: FieldId) -> Column<'p> {
+    pub(super) fn column(self, id: FieldId) -> Column<'p> {
         Column { alias: self.alias, field: self.field(id) }
     }
 
-    fn operand(self, id: FieldId) -> Operand<'p> {
+    pub(super) fn operand(self, id: FieldId) -> Operand<'p> {
         Operand::Column(self.column(id))
     }
 
     /// The column of a pivot that stands for a field of this table.
-    fn pivot_column(self, alias: Alias, column: &'p Identifier, id: FieldId) -> PivotColumn<'p> {
+    pub(super) fn pivot_column(self, alias: Alias, column: &'p Identifier, id: FieldId) -> PivotColumn<'p> {
         PivotColumn { alias: Some(alias), column, field: self.field(id) }
     }
 }
@@ -101,12 +101,20 @@ fn key_in<'p>(
     Condition::In(Box::new(KeyIn { keys, select }))
 }
 
+/// What a dot-path joins: the table with its lookups, and the policy that is not part of the table yet.
+pub(super) struct PathTarget<'p> {
+    pub(super) table: FromItem<'p>,
+    pub(super) lookups: Vec<SqlJoin<'p>>,
+    pub(super) policy: Vec<Condition<'p>>,
+}
+
 /// A LEFT join whose ON holds the target's policy: a row without a match stays.
-pub(super) fn left_join<'p>(join: &'p Join<'p>, policy: Vec<Condition<'p>>, lookups: Vec<SqlJoin<'p>>, dialect: Dialect) -> SqlJoin<'p> {
+pub(super) fn left_join<'p>(join: &'p Join<'p>, path: PathTarget<'p>, dialect: Dialect) -> SqlJoin<'p> {
     let own = Side { resource: join.parent_resource, alias: join.parent };
     let target = Side { resource: join.table.resource, alias: join.table.alias };
+    let PathTarget { table, lookups, policy } = path;
     // The condition may name the lookups.
-    let table = if lookups.is_empty() { target.table() } else { FromItem::Joined(Box::new((target.table(), lookups))) };
+    let table = if lookups.is_empty() { table } else { FromItem::Joined(Box::new((table, lookups))) };
     let (from, on) = match &join.relation.link {
         Link::Direct(pairs) => (table, Conditions { join: direct_columns(own, target, pairs), filters: policy }),
         Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(dialect).pivot_join == PivotJoin::KeyIn => {
@@ -139,7 +147,7 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, policy: Vec<Condition<'p>>, look
 type OwnAndOther<'p> = (&'p [(FieldId, Identifier)], &'p [(Identifier, FieldId)]);
 
 /// All pairs of a pivot, each once.
-fn pivot_pairs<'p>(table: &'p TableName, [own, target]: [Side<'p>; 2], (pairs, other): OwnAndOther<'p>, repeats: Repeats) -> SqlSelect<'p> {
+pub(super) fn pivot_pairs<'p>(table: &'p TableName, [own, target]: [Side<'p>; 2], (pairs, other): OwnAndOther<'p>, repeats: Repeats) -> SqlSelect<'p> {
     let own_fields = pairs.iter().map(|(id, column)| (column, own.field(*id)));
     let other_fields = other.iter().map(|(column, id)| (column, target.field(*id)));
     // A column that both sides share, as a tenant's, is one column.

@@ -12,7 +12,7 @@ use crate::value::Value;
 
 use super::dialect::SegmentOrder;
 use super::level::Columns;
-use super::tree::{ColumnNames, ColumnUse, Condition, Expression, FromItem, OrderBy, Place, SelectList, Sorted, SqlSelect};
+use super::tree::{ColumnNames, ColumnUse, Condition, Expression, FromItem, GroupBy, OrderBy, Place, SelectList, Sorted, SqlSelect};
 use super::{Dialect, Level, Output, PageEnd, dialect, scope};
 
 /// A page has at most so many segments; the rest of the order is in one.
@@ -74,7 +74,7 @@ fn segment<'p>(
     bounds: Bounds,
     dialect: Dialect,
 ) -> SqlSelect<'p> {
-    let mut tree = scope::select(columns, scope, dialect);
+    let mut tree = scope::select(columns, scope, GroupBy::Nothing, dialect);
     let mut order = scope::order(scope);
     if let Some(Segment { conditions, sorts, sorted }) = segment {
         tree.conditions.filters.extend(conditions);

@@ -11,14 +11,14 @@ use super::dialect::{self, ParentLimit};
 use super::exists::lookup;
 use super::join::FromKeys;
 use super::tree::{
-    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, KeyCount, OrderBy, RowLock,
+    ColumnNames, ColumnUse, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinConditions, JoinKind, KeyCount, OrderBy, RowLock,
     SelectList, SqlJoin, SqlSelect, TableAlias,
 };
 use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, print, scope};
 
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
     let mut columns = Columns::of(select, dialect);
-    let tree = scope::select(SelectList::unnamed(columns.take()), &select.scope, dialect);
+    let tree = scope::select(SelectList::unnamed(columns.take()), &select.scope, GroupBy::Nothing, dialect);
     columns.level(select, &SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, ..tree })
 }
 
@@ -57,7 +57,7 @@ impl<'p> Columns<'p> {
             };
             let (key, values) = (field.json_key.clone(), field.fitting_values().cloned());
             let is_read = !matches!(decode, Decode::Redacted | Decode::RedactedNull);
-            let lookup = table.lookups().iter().find(|lookup| lookup.alias == shown.alias && lookup.used == LookupUse::Shown);
+            let lookup = lookup::shown(table, shown.alias, dialect);
             // Fields with the same declaration share a column.
             let column = lookup.and_then(|lookup| columns.looked_up(lookup.alias)).unwrap_or(columns.list.len());
             columns.outputs.push(Output { key, column, decode, show: *show, values });
@@ -131,25 +131,32 @@ pub(super) enum Fetch<'p> {
     Lateral,
     /// The rows whose unique keys are those of the first; for each parent a subquery that can stop early finds these.
     FirstKeys,
-    /// The rows are numbered within their parent.
+    /// The rows are numbered within their parent, which a join with a table of the keys finds.
     RowNumber,
+    /// The same where `column = ANY(keys)` finds the rows.
+    NumberedKeyList { own: &'p Field, other: FieldId },
 }
 
 impl<'p> Fetch<'p> {
     pub(super) fn choose(parent: &'p Resource, child: &'p Child<'p>, dialect: Dialect) -> Self {
         let target = child.select.scope.table.resource;
         let is_bounded = child.select.scope.bounds.given();
-        match (&child.relation.link, dialect::strategies(dialect).parent_limit) {
-            (Link::Direct(pairs), _) if !is_bounded => match pairs.as_slice() {
+        let key_list = match &child.relation.link {
+            Link::Direct(pairs) => match pairs.as_slice() {
                 [(own, other)] if dialect::can_list_keys(dialect, &parent.fields[*own], &target.fields[*other]) => {
-                    Fetch::KeyList { own: &parent.fields[*own], other: *other }
+                    Some((&parent.fields[*own], *other))
                 }
-                _ => Fetch::KeyTable,
+                _ => None,
             },
-            _ if !is_bounded => Fetch::KeyTable,
+            Link::Through { .. } => None,
+        };
+        match (key_list, dialect::strategies(dialect).parent_limit) {
+            (Some((own, other)), _) if !is_bounded => Fetch::KeyList { own, other },
+            (None, _) if !is_bounded => Fetch::KeyTable,
             (_, ParentLimit::Lateral) => Fetch::Lateral,
             (_, ParentLimit::FirstKeys) if target.key_is_certain => Fetch::FirstKeys,
-            (_, ParentLimit::FirstKeys) => Fetch::RowNumber,
+            (Some((own, other)), ParentLimit::RowNumber) => Fetch::NumberedKeyList { own, other },
+            (_, ParentLimit::FirstKeys | ParentLimit::RowNumber) => Fetch::RowNumber,
         }
     }
 }
@@ -179,6 +186,11 @@ fn keyed(parent: &Resource, child: &Child<'_>, count: KeyCount, dialect: Dialect
         Fetch::Lateral => (Owner::Number, by_lateral(columns.take(), rows, filters)),
         Fetch::FirstKeys => (Owner::Number, by_first_keys(columns.take(), rows, filters)),
         Fetch::RowNumber => (Owner::Number, by_row_number(columns.take(), rows, filters)),
+        Fetch::NumberedKeyList { own, other } => {
+            let column = select.scope.table.column(other);
+            let owner = Owner::Key(columns.key(column));
+            (owner, by_numbered_key_list(columns.take(), rows, filters, (column, own)))
+        }
     };
     if owner == Owner::Number {
         columns.shift();
@@ -240,15 +252,34 @@ fn first_of_one_key<'p>(columns: SelectList<'p>, rows: ChildRows<'p>, filters: C
     SqlSelect { order: scope::order(scope), bounds: scope.bounds, ..rows.keys.rows_of_one_key(columns, filters, rows.lookups()) }
 }
 
+fn by_numbered_key_list<'p>(
+    mut list: Vec<Expression<'p>>,
+    rows: ChildRows<'p>,
+    filters: Conditions<'p>,
+    (column, own): (Column<'p>, &'p Field),
+) -> SqlSelect<'p> {
+    let scope = rows.scope();
+    let outer = SelectList::unnamed((0..list.len()).map(|number| Expression::Numbered("s.c", number)).collect());
+    list.push(Expression::RowNumber(scope, Some(column)));
+    let columns = SelectList { first: "", list, names: ColumnNames::Numbered("c") };
+    let conditions = Conditions { join: JoinConditions::One(JoinCondition::InKeyList(column, own)), ..filters };
+    let numbered = SqlSelect { joins: rows.lookups(), conditions, ..SqlSelect::new(columns, scope::table(&scope.table)) };
+    within_bounds(outer, numbered, OrderBy { first: "s.r", ..OrderBy::NONE }, scope)
+}
+
 fn by_row_number<'p>(mut list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
     let scope = rows.scope();
     let outer = (0..list.len()).map(|number| Expression::Numbered("s.c", number)).collect();
     let outer = SelectList { first: "s.n", ..SelectList::unnamed(outer) };
-    list.push(Expression::RowNumber(scope));
+    list.push(Expression::RowNumber(scope, None));
     let columns = SelectList { first: "k.n AS n", list, names: ColumnNames::Numbered("c") };
     let (from, joins) = rows.keys.all_rows(rows.lookups());
     let numbered = SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) };
+    within_bounds(outer, numbered, OrderBy { first: "s.n, s.r", ..OrderBy::NONE }, scope)
+}
+
+/// The numbered rows that are within the bounds of each parent.
+fn within_bounds<'p>(columns: SelectList<'p>, numbered: SqlSelect<'p>, order: OrderBy<'p>, scope: &Scope<'_>) -> SqlSelect<'p> {
     let conditions = Conditions { join: JoinConditions::One(JoinCondition::NumberWithin(scope.bounds)), filters: Vec::new() };
-    let order = OrderBy { first: "s.n, s.r", ..OrderBy::NONE };
-    SqlSelect { conditions, order, ..SqlSelect::new(outer, FromItem::Query(Box::new(numbered), TableAlias::Text("s"))) }
+    SqlSelect { conditions, order, ..SqlSelect::new(columns, FromItem::Query(Box::new(numbered), TableAlias::Text("s"))) }
 }

@@ -8,7 +8,7 @@ use crate::value::Value;
 
 use super::dialect;
 use super::tree::{
-    ColumnNames, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy, PivotColumn, Place,
+    ColumnNames, Condition, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy, PivotColumn, Place,
     SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
 };
 use super::{Dialect, PredicateId, Sql, Writer};
@@ -36,9 +36,16 @@ impl Writer {
             self.join(join);
         }
         self.conditions(" WHERE ", &select.conditions);
-        if let Some(grouped) = select.group_by.filter(|grouped| !grouped.groups.is_empty()) {
-            self.raw(" GROUP BY ");
-            self.separated(", ", &grouped.groups, |writer, group| dialect::grouped(writer, group.column));
+        match select.group_by {
+            GroupBy::Groups(grouped) if !grouped.groups.is_empty() => {
+                self.raw(" GROUP BY ");
+                self.separated(", ", &grouped.groups, |writer, group| dialect::grouped(writer, group.column));
+            }
+            GroupBy::FirstColumns(count) => {
+                self.raw(" GROUP BY ");
+                self.separated(", ", 1..=count, Writer::number);
+            }
+            GroupBy::Nothing | GroupBy::Groups(_) => {}
         }
         self.order_by(select.order);
         self.bounds(select.bounds);
@@ -58,7 +65,7 @@ impl Writer {
         self.enumerated(", ", &columns.list, |writer, index, expression| {
             writer.expression(expression);
             match (columns.names, expression) {
-                (ColumnNames::None, _) | (_, Expression::RowNumber(_)) => {}
+                (ColumnNames::None, _) | (_, Expression::RowNumber(..)) => {}
                 (ColumnNames::Numbered(text), _) => {
                     writer.raw(" AS ");
                     writer.numbered(text, index);
@@ -68,7 +75,11 @@ impl Writer {
                     writer.identifier(pivot.column);
                 }
                 (ColumnNames::OfPivot, _) => {}
-                (ColumnNames::Value, _) => writer.raw(" AS value"),
+                (ColumnNames::Value, _) | (ColumnNames::KeysAndValue, Expression::Related(_)) => writer.raw(" AS value"),
+                (ColumnNames::KeysAndValue, _) => {
+                    writer.raw(" AS ");
+                    writer.numbered("k", index);
+                }
             }
         });
     }
@@ -218,6 +229,7 @@ impl Writer {
         match (operand, other) {
             (Operand::Column(column), Operand::Column(other)) => dialect::join_column(self, column, other.field),
             (Operand::Column(column), Operand::Key(_, own)) => dialect::join_column_to_key(self, column, own),
+            (Operand::Column(column), Operand::GroupKey(_, _, Some(field))) => dialect::join_column(self, column, field),
             (Operand::Column(column), _) => dialect::join_column_to_pivot(self, column),
             (Operand::Pivot(pivot), Operand::Key(..)) => {
                 dialect::pivot_column(self, pivot);
@@ -239,6 +251,10 @@ impl Writer {
                 self.identifier(column);
             }
             Operand::Passed(text, number) => self.numbered(text, number),
+            Operand::GroupKey(alias, number, _) => {
+                self.alias(alias);
+                self.numbered(".k", number);
+            }
             Operand::Key(number, _) => self.numbered("k.v", number),
         }
     }

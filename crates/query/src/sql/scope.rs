@@ -4,21 +4,35 @@ use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::Predicate;
 use crate::plan::{Scope, Table};
 
-use super::Dialect;
-use super::exists::{Filters, lookup};
-use super::join;
-use super::tree::{Conditions, FromItem, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
+mod path_columns;
 
-pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, dialect: Dialect) -> SqlSelect<'p> {
+use super::dialect::{self, Dialect, PathJoin};
+use super::exists::{Filters, lookup};
+use super::join::{self, PathTarget};
+use super::tree::{Conditions, FromItem, GroupBy, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
+
+pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, group_by: GroupBy<'p>, dialect: Dialect) -> SqlSelect<'p> {
     let mut filters = Filters::new(dialect, scope.joins.iter().map(|join| join.table.policy()).chain(predicates(scope)));
     // Filters share a budget in the order of the text: joins come first.
     let paths = scope.joins.iter().map(|join| {
         let policy = filters.conditions([join.table.policy()]);
-        join::left_join(join, policy, lookup::joins(&join.table, LookupUse::Order, dialect).collect(), dialect)
+        let lookups = lookup::joins(&join.table, LookupUse::Order, dialect).collect();
+        let target = match dialect::strategies(dialect).path_join {
+            PathJoin::Table => PathTarget { table: table(&join.table), lookups, policy },
+            PathJoin::Columns => {
+                let list = SelectList::unnamed(path_columns::used(join, &columns, scope, group_by));
+                let joins = lookup::joins(&join.table, LookupUse::Filter, dialect).collect();
+                let conditions = Conditions { join: JoinConditions::None, filters: policy };
+                let rows = SqlSelect { joins, conditions, ..SqlSelect::new(list, table(&join.table)) };
+                PathTarget { table: FromItem::Query(Box::new(rows), TableAlias::Plan(join.table.alias)), lookups, policy: Vec::new() }
+            }
+        };
+        join::left_join(join, target, dialect)
     });
+    let paths: Vec<_> = paths.collect();
     let joins = lookup::joins(&scope.table, LookupUse::Order, dialect).chain(paths).collect();
     let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(scope)) };
-    SqlSelect { joins, conditions, ..SqlSelect::new(columns, table(&scope.table)) }
+    SqlSelect { joins, conditions, group_by, ..SqlSelect::new(columns, table(&scope.table)) }
 }
 
 pub(super) fn table<'p>(table: &'p Table<'p>) -> FromItem<'p> {

@@ -41,13 +41,21 @@ pub(super) struct SqlSelect<'p> {
     pub(super) from: FromItem<'p>,
     pub(super) joins: Vec<SqlJoin<'p>>,
     pub(super) conditions: Conditions<'p>,
-    pub(super) group_by: Option<&'p Grouped<'p>>,
+    pub(super) group_by: GroupBy<'p>,
     pub(super) order: OrderBy<'p>,
     pub(super) bounds: Bounds,
     /// Whether the planner must not join this subquery with the query around it.
     pub(super) fenced: bool,
     /// The table with rows that stay locked until the transaction ends. SQLite has one writer and needs no locks.
     pub(super) locked: Option<(Alias, RowLock)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum GroupBy<'p> {
+    Nothing,
+    Groups(&'p Grouped<'p>),
+    /// The first columns of the list, so many.
+    FirstColumns(usize),
 }
 
 /// What a lock keeps other transactions from.
@@ -67,7 +75,7 @@ impl<'p> SqlSelect<'p> {
             from,
             joins: Vec::new(),
             conditions: Conditions::default(),
-            group_by: None,
+            group_by: GroupBy::Nothing,
             order: OrderBy::NONE,
             bounds: Bounds { limit: None, offset: None },
             fenced: false,
@@ -104,6 +112,8 @@ pub(super) enum ColumnNames {
     OfPivot,
     /// `value`
     Value,
+    /// `k0`, `k1`, …, and the value of a derived field as `value`
+    KeysAndValue,
 }
 
 /// What `AS` calls a table or a query.
@@ -128,8 +138,9 @@ pub(super) enum Expression<'p> {
     Related(&'p Lookup<'p>),
     /// The value of a derived field that only the answer needs.
     Lookup(Rc<SqlLookup<'p>>),
-    /// The number of a row within its parent, in the order of a scope. Its name is `r`.
-    RowNumber(&'p Scope<'p>),
+    /// The number of a row within its parent, in the order of a scope. Its name is `r`. The column has the parent's key; without one, `k.n`
+    /// has its number.
+    RowNumber(&'p Scope<'p>, Option<Column<'p>>),
 }
 
 /// What a column is read for. A dialect has a form for each use.
@@ -288,6 +299,8 @@ pub(super) enum Operand<'p> {
     ReadPivot(Alias, &'p Identifier),
     /// The same by the name that the subquery gives it, and its number.
     Passed(&'static str, usize),
+    /// A key of the groups of a lookup, by its number, and the field of the related row that it is; none if it is a pivot's column.
+    GroupKey(Alias, usize, Option<&'p Field>),
     /// A value of a parent's key, by its number, and the field it comes from.
     Key(usize, &'p Field),
 }

@@ -11,7 +11,7 @@ use crate::plan::{Child, Select};
 use crate::pointer::Layer;
 use crate::value::Value;
 
-use super::tree::{ColumnUse, Expression, KeyCount, RowLock, SelectList, SqlSelect};
+use super::tree::{ColumnUse, Expression, GroupBy, KeyCount, RowLock, SelectList, SqlSelect};
 use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, scope};
 
 pub use diagnosis::{Diagnosis, IncrementCheck, KeyedCheck, PartialReference, RowStatement, UniqueLookup, diagnosis};
@@ -120,7 +120,7 @@ fn keyed_level(resource: &Resource, child: &Child<'_>, count: KeyCount, dialect:
 fn target_level(select: &Select<'_>, lock: Option<RowLock>, dialect: Dialect) -> Level {
     let table = &select.scope.table;
     let columns = table.resource.key.iter().map(|id| Expression::Column(table.column(*id), ColumnUse::Key)).collect();
-    let tree = scope::select(SelectList::unnamed(columns), &select.scope, dialect);
+    let tree = scope::select(SelectList::unnamed(columns), &select.scope, GroupBy::Nothing, dialect);
     let locked = lock.map(|lock| (table.alias, lock));
     let tree = SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, locked, ..tree };
     Level { sql: print::sql(&tree, dialect), outputs: Vec::new(), children: Vec::new(), page_end: None }

@@ -14,7 +14,7 @@ use query::sql::Dialect;
 use query::statement::Statement;
 use query::{merge, parse};
 
-pub const DIALECTS: [Dialect; 2] = [Dialect::Postgres, Dialect::Sqlite];
+pub const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::Citus, Dialect::Sqlite];
 
 /// The columns of the fixture with another type than the standard one on PostgreSQL, as `check` would find them.
 fn natives() -> [(&'static str, &'static str, Native); 6] {

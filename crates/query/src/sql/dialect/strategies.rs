@@ -21,6 +21,8 @@ pub(in crate::sql) struct Strategies {
     /// Whether a filter that names keys becomes `key IN (SELECT …)`, so that the query begins there.
     pub(in crate::sql) begins_at_named_keys: bool,
     pub(in crate::sql) pivot_join: PivotJoin,
+    pub(in crate::sql) path_join: PathJoin,
+    pub(in crate::sql) lookup_join: LookupJoin,
     pub(in crate::sql) parent_limit: ParentLimit,
     pub(in crate::sql) segment_order: SegmentOrder,
     /// Whether rows are locked one by one. Otherwise there is one writer.
@@ -42,6 +44,8 @@ pub(in crate::sql) enum SegmentOrder {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum KeySets {
+    /// Every relation filter, wherever it is.
+    Every,
     EveryToMany,
     AllButTheFirst,
 }
@@ -55,6 +59,24 @@ pub(in crate::sql) enum PivotJoin {
     KeyIn,
 }
 
+/// What a LEFT JOIN for a dot-path joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum PathJoin {
+    /// The table. Its policy is in the `ON`.
+    Table,
+    /// A subquery of the columns that are used, with the policy.
+    Columns,
+}
+
+/// How the values of derived fields are looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum LookupJoin {
+    /// By a subquery for each row.
+    EachRow,
+    /// By a LEFT JOIN with the groups of all related rows.
+    Groups,
+}
+
 /// How the rows of a relation are limited for each parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum ParentLimit {
@@ -62,23 +84,44 @@ pub(in crate::sql) enum ParentLimit {
     Lateral,
     /// A subquery that can stop early finds the keys of the first rows; where keys may repeat, rows are numbered within their parent.
     FirstKeys,
+    /// Rows are numbered within their parent.
+    RowNumber,
 }
 
 pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies {
     match dialect {
-        Dialect::Postgres | Dialect::Citus => &Strategies {
+        Dialect::Postgres => &Strategies {
             max_to_many: MAX_FLATTENED,
             // It may find the keys again for each row that an EXISTS visits.
             key_sets: KeySets::EveryToMany,
             // Its planner finds that out.
             begins_at_named_keys: false,
             pivot_join: PivotJoin::AllPairs,
+            path_join: PathJoin::Table,
+            lookup_join: LookupJoin::EachRow,
             parent_limit: ParentLimit::Lateral,
             // It does not take `IS NULL` for a constant. Without that key it would not follow the index on all keys.
             segment_order: SegmentOrder::AllKeys,
             compares_keys_as_one: true,
             locks_rows: true,
             inserts_rows_at_once: true,
+        },
+        // It refuses a subquery that depends on the row around it, unless both tables are co-located. Every other subquery runs first, and
+        // its rows go to the servers that need them.
+        Dialect::Citus => &Strategies {
+            max_to_many: 0,
+            key_sets: KeySets::Every,
+            begins_at_named_keys: false,
+            pivot_join: PivotJoin::AllPairs,
+            path_join: PathJoin::Columns,
+            lookup_join: LookupJoin::Groups,
+            parent_limit: ParentLimit::RowNumber,
+            segment_order: SegmentOrder::AllKeys,
+            compares_keys_as_one: true,
+            // It locks the rows of one shard only. A write is repeatable read instead, and is tried again after a conflict.
+            locks_rows: false,
+            // The rows of a RETURNING come in any order.
+            inserts_rows_at_once: false,
         },
         Dialect::Sqlite => &Strategies {
             max_to_many: 0,
@@ -88,6 +131,8 @@ pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies 
             begins_at_named_keys: true,
             // It would read all pairs for each row: 6,000 rows and 300,000 pairs had not ended after half a minute.
             pivot_join: PivotJoin::KeyIn,
+            path_join: PathJoin::Table,
+            lookup_join: LookupJoin::EachRow,
             parent_limit: ParentLimit::FirstKeys,
             // It would sort.
             segment_order: SegmentOrder::OpenKeys,

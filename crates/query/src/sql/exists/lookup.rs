@@ -1,25 +1,86 @@
 //! The value of a derived field as SQL: a query of one row for each row of a table. It has filters, and filters have lookups.
 
-use crate::catalog::Link;
+use crate::catalog::{FieldId, Identifier, Link};
 use crate::manifest::RelatedFunction;
 use crate::plan::Table;
 use crate::plan::lookup::{Lookup, LookupUse};
+use crate::plan::predicate::Alias;
 
-use super::super::Dialect;
+use super::super::dialect::{self, Dialect, LookupJoin};
 use super::super::join::{self, Side};
 use super::super::tree::{
-    ColumnNames, Conditions, Expression, FromItem, JoinConditions, JoinKind, SelectList, SqlJoin, SqlLookup, SqlSelect, TableAlias,
+    ColumnNames, ColumnUse, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinConditions, JoinKind, Operand, PivotUse,
+    SelectList, SqlJoin, SqlLookup, SqlSelect, TableAlias,
 };
 use super::Filters;
 
 /// The lookups that a query joins with a table, for the uses from this one on.
 pub(in super::super) fn joins<'p>(table: &'p Table<'p>, least: LookupUse, dialect: Dialect) -> impl Iterator<Item = SqlJoin<'p>> {
+    let lookup_join = dialect::strategies(dialect).lookup_join;
+    let least = match (lookup_join, least) {
+        // What the answer shows is joined too.
+        (LookupJoin::Groups, LookupUse::Order) => LookupUse::Shown,
+        _ => least,
+    };
     let joined = table.lookups().iter().filter(move |lookup| lookup.used >= least);
-    joined.map(move |lookup| SqlJoin {
-        kind: JoinKind::Lookup,
-        from: FromItem::Lookup(Box::new(value(lookup, dialect))),
-        on: Conditions::default(),
+    joined.map(move |lookup| match lookup_join {
+        LookupJoin::EachRow => {
+            SqlJoin { kind: JoinKind::Lookup, from: FromItem::Lookup(Box::new(value(lookup, dialect))), on: Conditions::default() }
+        }
+        LookupJoin::Groups => groups(lookup, dialect),
     })
+}
+
+/// A LEFT JOIN with the values of all rows that have related rows.
+fn groups<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlJoin<'p> {
+    let own = Side { resource: lookup.parent_resource, alias: lookup.parent };
+    let target = Side { resource: lookup.table.resource, alias: lookup.table.alias };
+    let predicates = [lookup.table.policy(), &lookup.filter];
+    let filters = Filters::new(dialect, predicates.into_iter()).conditions(predicates);
+    let (mut list, join, on, from, mut joins) = match &lookup.relation.link {
+        Link::Direct(pairs) => {
+            let keys: Vec<Expression<'p>> = pairs
+                .iter()
+                .map(|(left, right)| Expression::Column(target.column(*right), ColumnUse::JoinedTo(own.field(*left))))
+                .collect();
+            let filled: JoinConditions<'p> = pairs.iter().map(|(_, right)| JoinCondition::NotNull(target.operand(*right))).collect();
+            let equal = |(index, (left, right)): (usize, &(FieldId, FieldId))| {
+                JoinCondition::Equal(own.operand(*left), Operand::GroupKey(lookup.alias, index, Some(target.field(*right))))
+            };
+            (keys, filled, pairs.iter().enumerate().map(equal).collect::<JoinConditions<'p>>(), target.table(), Vec::new())
+        }
+        Link::Through { pivot, own: pairs, other, repeats } => {
+            let read = |column| Operand::ReadPivot(lookup.pivot, column);
+            let keys = pairs
+                .iter()
+                .map(|(id, column)| Expression::Pivot(own.pivot_column(lookup.pivot, column, *id), PivotUse::Compared))
+                .collect();
+            let filled = pairs.iter().map(|(_, column)| JoinCondition::NotNull(read(column))).collect();
+            let equal = |(index, (id, _)): (usize, &(FieldId, Identifier))| {
+                JoinCondition::Equal(own.operand(*id), Operand::GroupKey(lookup.alias, index, None))
+            };
+            let to_target = other.iter().map(|(column, id)| JoinCondition::Equal(target.operand(*id), read(column))).collect();
+            let all = join::pivot_pairs(pivot, [own, target], (pairs, other), *repeats);
+            let from = FromItem::Query(Box::new(all), TableAlias::Plan(lookup.pivot));
+            let on = Conditions { join: to_target, filters: Vec::new() };
+            let joins = vec![SqlJoin { kind: JoinKind::Inner, from: target.table(), on }];
+            (keys, filled, pairs.iter().enumerate().map(equal).collect(), from, joins)
+        }
+    };
+    let count = list.len();
+    list.push(Expression::Related(lookup));
+    joins.extend(self::joins(&lookup.table, LookupUse::Order, dialect));
+    let columns = SelectList { first: "", list, names: ColumnNames::KeysAndValue };
+    let group_by = GroupBy::FirstColumns(count);
+    let select = SqlSelect { joins, conditions: Conditions { join, filters }, group_by, ..SqlSelect::new(columns, from) };
+    let from = FromItem::Query(Box::new(select), TableAlias::Plan(lookup.alias));
+    SqlJoin { kind: JoinKind::Left, from, on: Conditions { join: on, filters: Vec::new() } }
+}
+
+/// The lookup of a field that a query reads by a subquery in its list of columns.
+pub(in super::super) fn shown<'p>(table: &'p Table<'p>, alias: Alias, dialect: Dialect) -> Option<&'p Lookup<'p>> {
+    let is_subquery = dialect::strategies(dialect).lookup_join == LookupJoin::EachRow;
+    table.lookups().iter().find(|lookup| is_subquery && lookup.alias == alias && lookup.used == LookupUse::Shown)
 }
 
 pub(in super::super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlLookup<'p> {

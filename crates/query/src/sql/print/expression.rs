@@ -38,8 +38,12 @@ impl Writer {
                 self.lookup(lookup);
                 dialect::shown_lookup(self, lookup);
             }
-            Expression::RowNumber(scope) => {
-                self.raw("row_number() OVER (PARTITION BY k.n");
+            Expression::RowNumber(scope, key) => {
+                self.raw("row_number() OVER (PARTITION BY ");
+                match key {
+                    Some(column) => self.column(*column),
+                    None => self.raw("k.n"),
+                }
                 self.order_by(scope::order(scope));
                 self.raw(") AS r");
             }

@@ -215,16 +215,15 @@ fn values_of(row: &RowChange, fields: &[FieldId]) -> Option<Vec<Value>> {
 fn existing(resource: &Resource, fields: &[FieldId], dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
     let own: Vec<&Field> = fields.iter().map(|id| &resource.fields[*id]).collect();
-    writer.raw("SELECT k.n FROM ");
+    writer.raw("SELECT DISTINCT k.n FROM ");
     dialect::keys(&mut writer, &own);
-    writer.raw(" WHERE EXISTS (SELECT 1 FROM ");
+    dialect::join_keys_first(&mut writer);
     writer.table_name(&resource.table);
-    writer.raw(" AS t0 WHERE ");
+    writer.raw(" AS t0 ON ");
     writer.enumerated(" AND ", &own, |writer, index, field| {
         dialect::join_column_to_key(writer, Column { alias: Alias(0), field }, field);
         writer.raw(" = k.v");
         writer.number(index);
     });
-    writer.raw(")");
     writer.finish()
 }
