@@ -234,6 +234,8 @@ pub struct Relation {
     pub target: ResourceId,
     pub many: bool,
     pub link: Link,
+    /// Whether each server of Citus holds the related rows of its rows. Read at boot.
+    pub(crate) is_colocated: bool,
     pub(crate) json_key: Arc<[u8]>,
 }
 
@@ -352,6 +354,11 @@ impl Catalog {
     /// Notes that the database guarantees the key of a resource. Called at boot.
     pub fn set_key_certain(&mut self, resource: ResourceId) {
         self.resources[resource].key_is_certain = true;
+    }
+
+    /// Notes that each server of Citus holds the related rows of its rows. Called at boot.
+    pub fn set_colocated(&mut self, resource: ResourceId, relation: usize) {
+        self.resources[resource].relations[relation].is_colocated = true;
     }
 
     /// Notes that the pivot of a relation contains no pair twice. Called at boot.

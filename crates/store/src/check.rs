@@ -1,6 +1,7 @@
 //! Compares a manifest with the live database and reports what to fix. It records the type of each column in the catalog, for the SQL.
 
 mod affinity;
+mod citus;
 mod collation;
 mod constraint;
 mod derived;
@@ -123,6 +124,9 @@ fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
     }
     for (resource, relation) in relation::without_repeats(catalog, schema) {
         catalog.set_never_repeats(resource, relation);
+    }
+    for (resource, relation) in if schema.has_citus { citus::colocated(catalog, schema) } else { Vec::new() } {
+        catalog.set_colocated(resource, relation);
     }
     for (resource, field) in collation::conflicts(catalog, schema) {
         catalog.set_native(resource, field, Native::TextByCollation);

@@ -11,6 +11,7 @@ mod link;
 mod numeric;
 mod page;
 mod pooler;
+mod refusal;
 mod row_encoder;
 mod rows;
 mod stream;

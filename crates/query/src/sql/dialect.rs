@@ -232,7 +232,7 @@ pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
     let (before, after) = match (writer.dialect, function) {
         (Dialect::Sqlite, _) if shared::is_float(column.field) => ("peristyle_double(", ")"),
         (Dialect::Citus, Some(RelatedFunction::Count)) => ("coalesce(", ", 0)"),
-        (Dialect::Citus, Some(RelatedFunction::Exists)) => ("(", " IS NOT NULL)"),
+        (Dialect::Citus, Some(RelatedFunction::Exists)) => ("coalesce(", ", false)"),
         _ => ("", ""),
     };
     writer.raw(before);

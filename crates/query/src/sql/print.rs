@@ -75,7 +75,7 @@ impl Writer {
                     writer.identifier(pivot.column);
                 }
                 (ColumnNames::OfPivot, _) => {}
-                (ColumnNames::Value, _) | (ColumnNames::KeysAndValue, Expression::Related(_)) => writer.raw(" AS value"),
+                (ColumnNames::Value, _) | (ColumnNames::KeysAndValue, Expression::Related(_) | Expression::Text(_)) => writer.raw(" AS value"),
                 (ColumnNames::KeysAndValue, _) => {
                     writer.raw(" AS ");
                     writer.numbered("k", index);

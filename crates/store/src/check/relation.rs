@@ -14,6 +14,7 @@ impl<'c> Checker<'c> {
         let what = format!("relation `{}` of `{}`", relation.name, resource.full_name);
         let target = self.catalog.resource(relation.target);
         self.foreign_join_fields(resource, relation, &what);
+        self.placement(resource, relation, &what);
         match &relation.link {
             Link::Direct(pairs) => {
                 let fields: Vec<FieldId> = pairs.iter().map(|(_, other)| *other).collect();

@@ -40,6 +40,7 @@ impl<'c> Checker<'c> {
         self.version(resource, table, rules);
         self.soft_delete_column(resource, table);
         self.written_columns(resource, table);
+        self.distribution_column(resource, table);
         self.unfilled_columns(resource, table, rules);
         self.existence_oracles(resource, table, rules);
     }

@@ -8,23 +8,27 @@ use deadpool::managed::Pool;
 use futures_util::TryStreamExt;
 use futures_util::future::{join, try_join};
 use query::sql::write::{Diagnosis, WriteQuery};
-use query::sql::{ChildLevel, Kind};
+use query::sql::{ChildLevel, Dialect, Kind};
 use query::value::Value;
-use tokio_postgres::error::DbError;
 use tokio_postgres::{Client, RowStream};
 
 use crate::assemble::{Gathered, Keys};
 use crate::run::{AnswerContext, RelatedRows, StatementPart, is_cached};
 use crate::settings::{PoolFigures, Prepare};
 use crate::writes::{
-    DatabaseRefusal, MAX_TRIES, RefusalKind, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession,
+    MAX_TRIES, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession,
     Written, diagnose, write,
 };
 use crate::{DatabaseSettings, Error};
 
+use super::refusal::session_error;
 use super::row_encoder::column;
 use super::rows::{Related, gather, gathered, related};
 use super::{Connection, Lease, LeaseState, Manager, Postgres, bind, is_stale, lease};
+
+/// Citus locks the rows of one shard only, so a transaction is repeatable read: a row that another one changed meanwhile is a conflict, and
+/// the write is tried again. In sequential mode the transaction has one connection to each server, and so one snapshot of its rows.
+const BEGIN_ON_CITUS: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL citus.multi_shard_modify_mode TO 'sequential'";
 
 /// The connections that change rows. The readers' connections cannot.
 #[derive(Clone)]
@@ -72,7 +76,7 @@ impl PostgresWrites {
         let mut session = self.begin().await?;
         let written = match write(&mut session, query).await {
             // The pool may hold connections to a server that has restarted.
-            Err(TransactionError::Store(Error::Unavailable(_))) if !session.has_begun => return Err(TransactionError::Again),
+            Err(TransactionError::Store(Error::Unavailable(_))) if session.begin.is_some() => return Err(TransactionError::Again),
             result => result?,
         };
         if query.dry_run {
@@ -106,7 +110,11 @@ impl PostgresWrites {
     async fn begin(&self) -> Result<PostgresSession<'_>, Error> {
         let mut lease = lease(&self.pool).await?;
         lease.enter(LeaseState::InTransaction);
-        Ok(PostgresSession { lease, postgres: &self.postgres, has_begun: false })
+        let begin = match self.postgres.dialect() {
+            Dialect::Citus => BEGIN_ON_CITUS,
+            Dialect::Postgres | Dialect::Sqlite => "BEGIN",
+        };
+        Ok(PostgresSession { lease, postgres: &self.postgres, begin: Some(begin) })
     }
 }
 
@@ -122,8 +130,8 @@ fn failure(error: TransactionError) -> WriteFailure {
 struct PostgresSession<'p> {
     lease: Lease,
     postgres: &'p Postgres,
-    /// Whether the server has begun the transaction.
-    has_begun: bool,
+    /// What begins the transaction, until the server has begun it.
+    begin: Option<&'static str>,
 }
 
 /// What a step returned, or why the database refused it.
@@ -136,11 +144,13 @@ impl PostgresSession<'_> {
 
     async fn batch(&mut self, text: &'static str) -> Result<(), SessionError> {
         let timeout = self.timeout();
-        let begin = if self.has_begun { "" } else { "BEGIN;" };
-        let text = format!("{begin}{text}");
+        let text = match self.begin {
+            Some(begin) => format!("{begin}; {text}"),
+            None => text.to_owned(),
+        };
         let step = async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(&text).await) };
         let result = self.lease.step(timeout, step).await?;
-        self.has_begun = true;
+        self.begin = None;
         result
     }
 
@@ -158,9 +168,9 @@ impl PostgresSession<'_> {
     ) -> Result<T, SessionError> {
         let timeout = self.timeout();
         let running = self.postgres.context.begin(statement.sql, StatementPart::Write);
-        let has_begun = self.has_begun;
+        let begin = self.begin;
         let step = async |connection: &mut Connection| -> Step<T> {
-            let stream = match open(connection, statement, has_begun).await {
+            let stream = match open(connection, statement, begin).await {
                 Ok(stream) => stream,
                 Err(error) => {
                     if is_stale(&error) {
@@ -172,17 +182,22 @@ impl PostgresSession<'_> {
             sorted(read(stream).await)
         };
         let result = self.lease.run(statement.sql, timeout, step).await?;
-        self.has_begun = true;
+        self.begin = None;
         running.end(0);
         result
     }
 }
 
 /// Starts a statement. The first one takes the BEGIN with it, in the same round trip.
-async fn open(connection: &mut Connection, statement: Statement<'_>, has_begun: bool) -> Started {
+async fn open(connection: &mut Connection, statement: Statement<'_>, begin: Option<&'static str>) -> Started {
     let prepared = prepared(connection, statement).await?;
     let client = &connection.client;
-    let begin = async { if has_begun { Ok(()) } else { client.batch_execute("BEGIN").await } };
+    let begin = async {
+        match begin {
+            Some(begin) => client.batch_execute(begin).await,
+            None => Ok(()),
+        }
+    };
     // They are sent in this order.
     try_join(begin, start(client, prepared.as_ref(), statement)).await.map(|((), stream)| stream)
 }
@@ -237,30 +252,6 @@ fn sorted<T>(result: Result<T, tokio_postgres::Error>) -> Step<T> {
             None => Err(error),
         },
     }
-}
-
-fn session_error(error: &DbError) -> Option<SessionError> {
-    let code = error.code().code();
-    if matches!(code, "40001" | "40P01") || crate::error::is_stale(error) {
-        return Some(SessionError::Again);
-    }
-    let constraint = |kind| {
-        let name = error.constraint().unwrap_or_default().to_owned();
-        DatabaseRefusal::Constraint { name, kind }
-    };
-    let refusal = match code {
-        "23505" => constraint(RefusalKind::Unique),
-        // The table of the error is the one with the foreign key; the diagnosis knows whether that is its own.
-        "23503" | "23001" => constraint(RefusalKind::InUse),
-        "23502" => DatabaseRefusal::Columns { columns: error.column().map(str::to_owned).into_iter().collect(), kind: RefusalKind::Other },
-        "23514" | "23P01" => constraint(RefusalKind::Other),
-        "22003" => DatabaseRefusal::Range,
-        // Integrity, data, WITH CHECK OPTION, and what a trigger raises.
-        _ if ["22", "23", "44", "P0"].iter().any(|class| code.starts_with(class)) => DatabaseRefusal::Other,
-        _ => return None,
-    };
-    tracing::debug!(code, message = error.message(), "the database refused a write");
-    Some(SessionError::Refused(refusal))
 }
 
 impl RelatedRows for PostgresSession<'_> {

@@ -16,14 +16,11 @@ use super::Filters;
 
 /// The lookups that a query joins with a table, for the uses from this one on.
 pub(in super::super) fn joins<'p>(table: &'p Table<'p>, least: LookupUse, dialect: Dialect) -> impl Iterator<Item = SqlJoin<'p>> {
-    let lookup_join = dialect::strategies(dialect).lookup_join;
-    let least = match (lookup_join, least) {
-        // What the answer shows is joined too.
-        (LookupJoin::Groups, LookupUse::Order) => LookupUse::Shown,
-        _ => least,
+    let is_joined = move |lookup: &&Lookup<'p>| match lookup.used {
+        LookupUse::Shown => least == LookupUse::Order && !is_shown_by_subquery(lookup, dialect),
+        used => used >= least,
     };
-    let joined = table.lookups().iter().filter(move |lookup| lookup.used >= least);
-    joined.map(move |lookup| match lookup_join {
+    table.lookups().iter().filter(is_joined).map(move |lookup| match dialect::strategies(dialect).lookup_join {
         LookupJoin::EachRow => {
             SqlJoin { kind: JoinKind::Lookup, from: FromItem::Lookup(Box::new(value(lookup, dialect))), on: Conditions::default() }
         }
@@ -68,7 +65,10 @@ fn groups<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlJoin<'p> {
         }
     };
     let count = list.len();
-    list.push(Expression::Related(lookup));
+    list.push(match lookup.function {
+        RelatedFunction::Exists => Expression::Text("true"),
+        _ => Expression::Related(lookup),
+    });
     joins.extend(self::joins(&lookup.table, LookupUse::Order, dialect));
     let columns = SelectList { first: "", list, names: ColumnNames::KeysAndValue };
     let group_by = GroupBy::FirstColumns(count);
@@ -79,8 +79,16 @@ fn groups<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlJoin<'p> {
 
 /// The lookup of a field that a query reads by a subquery in its list of columns.
 pub(in super::super) fn shown<'p>(table: &'p Table<'p>, alias: Alias, dialect: Dialect) -> Option<&'p Lookup<'p>> {
-    let is_subquery = dialect::strategies(dialect).lookup_join == LookupJoin::EachRow;
-    table.lookups().iter().find(|lookup| is_subquery && lookup.alias == alias && lookup.used == LookupUse::Shown)
+    table.lookups().iter().find(|lookup| lookup.alias == alias && is_shown_by_subquery(lookup, dialect))
+}
+
+/// Whether a value that only the answer needs is read by a subquery, which the database evaluates for the rows of a page.
+fn is_shown_by_subquery(lookup: &Lookup<'_>, dialect: Dialect) -> bool {
+    let is_possible = match dialect::strategies(dialect).lookup_join {
+        LookupJoin::EachRow => true,
+        LookupJoin::Groups => lookup.relation.is_colocated && lookup.table.lookups().is_empty(),
+    };
+    is_possible && lookup.used == LookupUse::Shown
 }
 
 pub(in super::super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlLookup<'p> {

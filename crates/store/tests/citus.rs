@@ -1,0 +1,68 @@
+//! The language and writes on tables that Citus distributes, held against the oracle. `scripts/test --citus` starts a cluster for them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "citus/cluster.rs"]
+mod cluster;
+#[allow(dead_code, unreachable_pub)]
+#[path = "support/golden.rs"]
+mod golden_cases;
+#[path = "citus/shop.rs"]
+mod shop;
+mod support;
+
+use cluster::DistributedDatabase;
+use golden_cases::{case, judge};
+
+/// Which tables of the fixture are distributed how: co-located ones, ones that are not, reference tables and local tables.
+///
+/// Foreign keys lead to tables that are not co-located, which Citus refuses.
+const FIXTURE: &str = "
+    DO $$
+    DECLARE statement text;
+    BEGIN
+        FOR statement IN
+            SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint WHERE contype = 'f'
+        LOOP EXECUTE statement; END LOOP;
+    END $$;
+    SELECT create_reference_table('labels'), create_reference_table('departments');
+    SELECT create_distributed_table('customers', 'id', colocate_with => 'none');
+    SELECT create_distributed_table('customers_labels', 'customer_id', colocate_with => 'customers');
+    SELECT create_distributed_table('orders', 'id', colocate_with => 'none');
+    SELECT create_distributed_table('order_lines', 'order_id', colocate_with => 'orders');
+    SELECT create_distributed_table('shipments', 'id', colocate_with => 'none');
+    SELECT create_distributed_table('employees', 'id', colocate_with => 'none');
+    SELECT create_distributed_table('documents', 'id', colocate_with => 'none');
+    SELECT create_distributed_table('reviews', 'id', colocate_with => 'none');
+    SELECT create_distributed_table('visits', 'id', colocate_with => 'none');
+    ANALYZE;";
+
+// contract Q14.3
+#[tokio::test(flavor = "multi_thread")]
+async fn distributed_tables_answer_every_golden_case() {
+    agree_holding(store::DatabaseSettings::default().memory).await;
+}
+
+// contract E4.1
+#[tokio::test(flavor = "multi_thread")]
+async fn they_answer_them_in_portions_too() {
+    agree_holding(250).await;
+}
+
+async fn agree_holding(memory: usize) {
+    let server = DistributedDatabase::with(&oracle::postgres_script(), FIXTURE).await;
+    let database = support::open_narrow(&server.url, memory);
+    let catalog = support::catalog(oracle::MANIFEST, &database).await;
+    assert_eq!(database.dialect(), query::sql::Dialect::Citus);
+    let (mut failures, mut count) = (Vec::new(), 0);
+    for theme in case::themes() {
+        for golden in case::cases(&theme) {
+            count += 1;
+            if let Err(difference) = judge(&golden, &catalog, &database).await {
+                failures.push(format!("{theme}: {}: {difference}", golden.name));
+            }
+        }
+    }
+    drop(database);
+    server.drop().await;
+    assert!(failures.is_empty(), "{} of {count} cases:\n{}", failures.len(), failures.join("\n\n"));
+}
