@@ -10,6 +10,8 @@ mod golden_cases;
 mod shop;
 mod support;
 
+use std::time::Duration;
+
 use cluster::DistributedDatabase;
 use golden_cases::{case, judge};
 
@@ -36,6 +38,9 @@ const FIXTURE: &str = "
     SELECT create_distributed_table('visits', 'id', colocate_with => 'none');
     ANALYZE;";
 
+/// Slower statements are printed.
+const SLOW: Duration = Duration::from_secs(2);
+
 // contract Q14.3
 #[tokio::test(flavor = "multi_thread")]
 async fn distributed_tables_answer_every_golden_case() {
@@ -57,8 +62,12 @@ async fn agree_holding(memory: usize) {
     for theme in case::themes() {
         for golden in case::cases(&theme) {
             count += 1;
+            let started = std::time::Instant::now();
             if let Err(difference) = judge(&golden, &catalog, &database).await {
                 failures.push(format!("{theme}: {}: {difference}", golden.name));
+            }
+            if started.elapsed() > SLOW {
+                println!("{theme}: {} took {:?}", golden.name, started.elapsed());
             }
         }
     }
