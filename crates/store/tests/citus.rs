@@ -26,6 +26,7 @@ const FIXTURE: &str = "
             SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint WHERE contype = 'f'
         LOOP EXECUTE statement; END LOOP;
     END $$;
+    SET citus.shard_count = 2;
     SELECT create_reference_table('labels'), create_reference_table('departments');
     SELECT create_distributed_table('customers', 'id', colocate_with => 'none');
     SELECT create_distributed_table('customers_labels', 'customer_id', colocate_with => 'customers');

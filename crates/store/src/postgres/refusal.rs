@@ -54,7 +54,8 @@ mod tests {
     fn the_name_of_a_constraint_is_read_from_the_message_of_another_server() {
         let unique = r#"duplicate key value violates unique constraint "customers_email_key_102010""#;
         assert_eq!(name_in(unique, "constraint"), Some("customers_email_key"));
-        let reference = r#"update or delete on table "customers_102010" violates foreign key constraint "ofk_102018" on table "orders_102018""#;
+        let reference =
+            r#"update or delete on table "customers_102010" violates foreign key constraint "ofk_102018" on table "orders_102018""#;
         assert_eq!(name_in(reference, "constraint"), Some("ofk"));
         let empty = r#"null value in column "line_2" of relation "customers_102012" violates not-null constraint"#;
         assert_eq!(name_in(empty, "column"), Some("line_2"));

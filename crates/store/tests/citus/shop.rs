@@ -121,10 +121,16 @@ async fn statements_have_the_same_answers_on_distributed_tables() {
     for (resource, operation, query) in lines(STATEMENTS) {
         count += 1;
         let expected = ask_all(&shops.plain.1, resource, operation, &query).await.expect("plain PostgreSQL answers");
-        assert!(expected.iter().any(|answer| *answer != json!([])), "nothing to compare: {resource} {operation} {query}");
+        if expected.iter().all(|answer| *answer == json!([])) {
+            failures.push(format!("{resource} {operation} {query}\nnothing to compare"));
+        }
         let found = ask_all(&shops.distributed.1, resource, operation, &query).await;
         if found.as_ref() != Ok(&expected) {
-            failures.push(format!("{resource} {operation} {query}\nexpected {}\nfound {}", json!(expected), found.map_or_else(|error| error, |found| json!(found).to_string())));
+            failures.push(format!(
+                "{resource} {operation} {query}\nexpected {}\nfound {}",
+                json!(expected),
+                found.map_or_else(|error| error, |found| json!(found).to_string())
+            ));
         }
     }
     shops.drop().await;
@@ -137,7 +143,8 @@ async fn writes_have_the_same_outcomes_on_distributed_tables() {
     let shops = Shops::open().await;
     let mut failures = Vec::new();
     for (step, (resource, form, body)) in lines(WRITES).enumerate() {
-        let (expected, found) = (write(&shops.plain.1, resource, form, &body, step).await, write(&shops.distributed.1, resource, form, &body, step).await);
+        let (expected, found) =
+            (write(&shops.plain.1, resource, form, &body, step).await, write(&shops.distributed.1, resource, form, &body, step).await);
         let expected = expected.unwrap_or_else(|error| panic!("{error}: {body}"));
         match found {
             Ok(found) if found == expected => {}
@@ -150,7 +157,8 @@ async fn writes_have_the_same_outcomes_on_distributed_tables() {
             support::connect(url).await.query(&rows, &[]).await.expect("rows").iter().map(|row| row.get(0)).collect()
         };
         let (expected, found) = (read(&shops.plain.0.url).await, read(&shops.distributed.0.url).await);
-        let differing: Vec<&String> = expected.iter().filter(|row| !found.contains(row)).chain(found.iter().filter(|row| !expected.contains(row))).collect();
+        let differing: Vec<&String> =
+            expected.iter().filter(|row| !found.contains(row)).chain(found.iter().filter(|row| !expected.contains(row))).collect();
         if !differing.is_empty() {
             failures.push(format!("rows of {table} differ: {differing:?}"));
         }
