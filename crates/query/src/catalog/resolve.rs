@@ -259,7 +259,15 @@ impl Resolver {
             Some(pivot) => self.pivoted(declaration, TableName::new(pivot), own, other)?,
             None => self.direct(declaration, own, other)?,
         };
-        Some(Relation { name: name.clone(), line: *line, target, many: declaration.many, link, is_colocated: false, json_key: json::key(name) })
+        Some(Relation {
+            name: name.clone(),
+            line: *line,
+            target,
+            many: declaration.many,
+            link,
+            is_colocated: false,
+            json_key: json::key(name),
+        })
     }
 
     fn pivoted(&mut self, declaration: &RelationDeclaration, pivot: TableName, own: &Resource, other: &Resource) -> Option<Link> {

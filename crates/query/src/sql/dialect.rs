@@ -19,9 +19,7 @@ use super::{Arity, Decode, Kind, Writer};
 pub(super) use postgres::inserted_rows;
 use shared::enum_values;
 pub(super) use shared::sign;
-pub(super) use strategies::{
-    KeySets, LookupJoin, MAX_FLATTENED, MAX_JOINED, ParentLimit, PathJoin, PivotJoin, SegmentOrder, strategies,
-};
+pub(super) use strategies::{KeySets, LookupJoin, MAX_FLATTENED, MAX_JOINED, ParentLimit, PathJoin, PivotJoin, SegmentOrder, strategies};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {

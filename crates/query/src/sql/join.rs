@@ -147,7 +147,12 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, path: PathTarget<'p>, dialect: D
 type OwnAndOther<'p> = (&'p [(FieldId, Identifier)], &'p [(Identifier, FieldId)]);
 
 /// All pairs of a pivot, each once.
-pub(super) fn pivot_pairs<'p>(table: &'p TableName, [own, target]: [Side<'p>; 2], (pairs, other): OwnAndOther<'p>, repeats: Repeats) -> SqlSelect<'p> {
+pub(super) fn pivot_pairs<'p>(
+    table: &'p TableName,
+    [own, target]: [Side<'p>; 2],
+    (pairs, other): OwnAndOther<'p>,
+    repeats: Repeats,
+) -> SqlSelect<'p> {
     let own_fields = pairs.iter().map(|(id, column)| (column, own.field(*id)));
     let other_fields = other.iter().map(|(column, id)| (column, target.field(*id)));
     // A column that both sides share, as a tenant's, is one column.

@@ -8,8 +8,8 @@ use crate::value::Value;
 
 use super::dialect;
 use super::tree::{
-    ColumnNames, Condition, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy, PivotColumn, Place,
-    SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
+    ColumnNames, Condition, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy,
+    PivotColumn, Place, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
 };
 use super::{Dialect, PredicateId, Sql, Writer};
 
@@ -75,7 +75,9 @@ impl Writer {
                     writer.identifier(pivot.column);
                 }
                 (ColumnNames::OfPivot, _) => {}
-                (ColumnNames::Value, _) | (ColumnNames::KeysAndValue, Expression::Related(_) | Expression::Text(_)) => writer.raw(" AS value"),
+                (ColumnNames::Value, _) | (ColumnNames::KeysAndValue, Expression::Related(_) | Expression::Text(_)) => {
+                    writer.raw(" AS value")
+                }
                 (ColumnNames::KeysAndValue, _) => {
                     writer.raw(" AS ");
                     writer.numbered("k", index);

@@ -47,7 +47,15 @@ impl Resolver {
         let version = write.version.as_ref().and_then(|(name, line)| self.version(resource, name, *line));
         let keys = write.keys.iter().filter_map(|(names, line)| Some((self.unique_key(resource, names, *line)?, *line))).collect();
         let pairs = resource.key.iter().map(|id| (*id, *id)).collect();
-        let itself = Relation { name: String::new(), line, target: id, many: false, link: Link::Direct(pairs), is_colocated: true, json_key: json::key("row") };
+        let itself = Relation {
+            name: String::new(),
+            line,
+            target: id,
+            many: false,
+            link: Link::Direct(pairs),
+            is_colocated: true,
+            json_key: json::key("row"),
+        };
         Some(WriteRules {
             line,
             create,
