@@ -1,6 +1,7 @@
 //! [`Statement`] → [`Plan`]: resolves names, checks values and rights, and adds the policy of every table. The database accepts every plan.
 
 mod aggregation;
+mod distant;
 mod filter;
 pub mod keyset;
 mod load;

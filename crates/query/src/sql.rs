@@ -130,6 +130,8 @@ pub struct Query {
     pub max_related_rows: Option<u64>,
     /// How the page after this one is asked for.
     pub next: Option<NextStatement>,
+    /// The relations that lead to rows on other servers, for the message of a statement that Citus refuses.
+    pub distant_relations: Vec<String>,
 }
 
 impl Query {
@@ -283,6 +285,7 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
         row_cap: plan.row_cap,
         max_related_rows: plan.max_related_rows,
         next: plan.keyset.as_ref().map(|page| page.next.clone()),
+        distant_relations: if dialect.has_several_servers() { plan.distant_relations() } else { Vec::new() },
     }
 }
 

@@ -344,6 +344,13 @@ fn store_detail(error: &store::Error) -> Cow<'static, str> {
         store::Error::NotReady(_) => {
             "the table or view behind this resource is not ready, such as a materialized view that was never refreshed; it must be fixed in the database"
         }
+        store::Error::Unsupported(refusal) if !refusal.distant_relations().is_empty() => {
+            return Cow::Owned(format!(
+                "the database does not support this statement for distributed tables; rows of several servers meet in {}; leave out one of \
+                 these, or ask for them in `relations`; a retry does not help, and the log has the reason",
+                refusal.distant_relations().join(", ")
+            ));
+        }
         store::Error::Unsupported(_) => {
             "the database does not support this statement, such as for a distributed or foreign table; a retry does not help, and the log has the reason"
         }

@@ -171,7 +171,12 @@ impl Database {
         query.next.is_none() && query.limit.is_none_or(|limit| limit > MAX_WHOLE_ROWS)
     }
 
-    pub async fn run(&self, query: Query, format: Format) -> Result<Answer, Error> {
+    pub async fn run(&self, mut query: Query, format: Format) -> Result<Answer, Error> {
+        let distant = std::mem::take(&mut query.distant_relations);
+        self.answer(query, format).await.map_err(|error| error.over_relations(distant))
+    }
+
+    async fn answer(&self, query: Query, format: Format) -> Result<Answer, Error> {
         if let Engine::Postgres(postgres) = &self.0
             && let Some(limit) = &postgres.cost_limit
         {

@@ -64,6 +64,8 @@ pub struct Refusal {
     message: String,
     /// The SQL of the statement. It depends on the shape only; it holds no value.
     sql: Option<String>,
+    /// The relations of the statement that lead to rows on other servers of Citus.
+    distant_relations: Vec<String>,
     is_stale: bool,
 }
 
@@ -76,6 +78,11 @@ impl Refusal {
     /// Whether a prepared statement is gone or its tables have changed, so that it must be prepared again.
     pub(crate) fn is_stale(&self) -> bool {
         self.is_stale
+    }
+
+    /// The relations that may be why the database refused the statement.
+    pub fn distant_relations(&self) -> &[String] {
+        &self.distant_relations
     }
 
     fn of_postgres(error: &DbError) -> Self {
@@ -93,7 +100,7 @@ impl Refusal {
         if matches!(code, "42P05" | "26000") {
             message.push_str("; behind a pooler that shares sessions, set DATABASE_PREPARE=off");
         }
-        Refusal { code: Some(code.to_owned()), message: one_line(&message), sql: None, is_stale: is_stale(error) }
+        Refusal { code: Some(code.to_owned()), message: one_line(&message), is_stale: is_stale(error), ..Refusal::default() }
     }
 }
 
@@ -107,11 +114,29 @@ pub(crate) fn is_stale(error: &DbError) -> bool {
     }
 }
 
+/// Whether the statement needs something that the database does not support. Citus has no code for a result that is too large to send
+/// between servers; its message names the setting.
+fn is_unsupported(error: &DbError) -> bool {
+    match error.code().code() {
+        "0A000" => !is_stale(error),
+        "XX000" => error.message().contains("citus.max_intermediate_result_size"),
+        _ => false,
+    }
+}
+
 impl Error {
     /// Adds the SQL of the statement that the database refused.
     pub(crate) fn in_statement(mut self, sql: &str) -> Self {
         if let Error::Refused(refusal) | Error::Unsupported(refusal) = &mut self {
             refusal.sql.get_or_insert_with(|| sql.chars().take(MAX_SQL_CHARS).collect());
+        }
+        self
+    }
+
+    /// Adds the relations of the statement that lead to rows on other servers.
+    pub(crate) fn over_relations(mut self, relations: Vec<String>) -> Self {
+        if let Error::Unsupported(refusal) = &mut self {
+            refusal.distant_relations = relations;
         }
         self
     }
@@ -144,7 +169,7 @@ impl From<tokio_postgres::Error> for Error {
             "25006" => Error::Unavailable(read_only(&error)),
             // Connection failures, rollbacks (deadlocks, conflicts on a read replica), out of memory or disk.
             _ if ["08", "40", "53"].iter().any(|class| code.starts_with(class)) => Error::Unavailable(chain(&error)),
-            "0A000" if !is_stale(refusal) => Error::Unsupported(Refusal::of_postgres(refusal)),
+            _ if is_unsupported(refusal) => Error::Unsupported(Refusal::of_postgres(refusal)),
             _ => Error::Refused(Refusal::of_postgres(refusal)),
         }
     }
@@ -160,7 +185,7 @@ impl From<rusqlite::Error> for Error {
             (_, Some(ErrorCode::DatabaseBusy)) => Error::Unavailable("another process has locked the SQLite file".to_owned()),
             (_, Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => Error::Unavailable(message),
             (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(read_only(&error)),
-            _ => Error::Refused(Refusal { code: None, message, sql: None, is_stale: false }),
+            _ => Error::Refused(Refusal { message, ..Refusal::default() }),
         }
     }
 }

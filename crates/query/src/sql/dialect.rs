@@ -36,6 +36,11 @@ impl Dialect {
     pub fn is_postgres(self) -> bool {
         self != Dialect::Sqlite
     }
+
+    /// Whether the rows of a statement may be on several servers.
+    pub(super) fn has_several_servers(self) -> bool {
+        self == Dialect::Citus
+    }
 }
 
 pub(super) fn placeholder(writer: &mut Writer, number: usize, kind: Kind, arity: Arity) {

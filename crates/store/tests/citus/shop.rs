@@ -3,7 +3,7 @@
 use oracle::{Form, Moment, WriteOutcome, WriteRequest};
 use query::plan::Operation;
 use query::policy::{Viewer, authorize_read};
-use query::sql::Dialect;
+use query::sql::{Dialect, Query};
 use serde_json::{Value, json};
 use store::run::Format;
 
@@ -51,8 +51,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str
     })
 }
 
-/// The answer of a statement, or why there is none.
-async fn ask(place: &Place, resource: &str, operation: &str, query: &Value) -> Result<Value, String> {
+fn planned(place: &Place, resource: &str, operation: &str, query: &Value) -> Query {
     let viewer = Viewer::operator();
     let resource = place.catalog.by_name(resource).expect("a resource");
     let access = authorize_read(&place.catalog, resource, &viewer).expect("the operator may read");
@@ -67,7 +66,12 @@ async fn ask(place: &Place, resource: &str, operation: &str, query: &Value) -> R
     };
     let body = json!({ "query": query }).to_string();
     let planned = support::planned(access, body.as_bytes(), operation, id.as_deref(), &place.database);
-    let planned = planned.unwrap_or_else(|error| panic!("{error:?}: {body}"));
+    planned.unwrap_or_else(|error| panic!("{error:?}: {body}"))
+}
+
+/// The answer of a statement, or why there is none.
+async fn ask(place: &Place, resource: &str, operation: &str, query: &Value) -> Result<Value, String> {
+    let planned = planned(place, resource, operation, query);
     let bytes = match place.database.run(planned.clone(), Format::Json).await {
         Err(error) => return Err(format!("{error}\n{}", sql_of(&planned))),
         Ok(store::Answer::Nothing) => return Ok(Value::Null),
@@ -81,7 +85,7 @@ async fn ask(place: &Place, resource: &str, operation: &str, query: &Value) -> R
     Ok(answer)
 }
 
-fn sql_of(query: &query::sql::Query) -> String {
+fn sql_of(query: &Query) -> String {
     fn collect(level: &query::sql::Level, texts: &mut Vec<String>) {
         texts.push(level.sql.text().to_owned());
         level.children.iter().for_each(|child| collect(&child.level, texts));
@@ -135,6 +139,24 @@ async fn statements_have_the_same_answers_on_distributed_tables() {
     }
     shops.drop().await;
     assert!(failures.is_empty(), "{} of {count} statements:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+// contract E2.14
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_sends_too_many_rows_between_servers_is_unsupported() {
+    let limit = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET citus.max_intermediate_result_size = 1', current_database()); END $$";
+    let server = DistributedDatabase::with(TABLES, &format!("{DISTRIBUTION}{limit}")).await;
+    let shop = Place::open(&server.url, MANIFEST, 2).await;
+    let filter = json!({ "where": { "orders": {}, "reviews": {} } });
+    match shop.database.run(planned(&shop, "shop.customer", "list", &filter), Format::Json).await {
+        Err(store::Error::Unsupported(refusal)) => {
+            assert_eq!(refusal.distant_relations(), ["relation `reviews` of `shop.customer`"], "{refusal}");
+        }
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("the result is larger than the limit"),
+    }
+    drop(shop);
+    server.drop().await;
 }
 
 // contract W3.1

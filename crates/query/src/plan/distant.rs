@@ -1,0 +1,73 @@
+//! The relations of a statement that lead to rows on other servers of Citus. They explain why Citus refuses a statement.
+
+use crate::catalog::{Relation, Resource};
+
+use super::predicate::Predicate;
+use super::{Plan, PlanBody, Scope, Select, Table};
+
+impl Plan<'_> {
+    /// Each relation once. Those of constraints and of derived fields have no name here, because the viewer may not know them.
+    pub(crate) fn distant_relations(&self) -> Vec<String> {
+        let mut found = Found::default();
+        match &self.body {
+            PlanBody::Rows(select) => found.select(select),
+            PlanBody::Groups(grouped) => found.scope(&grouped.scope),
+        }
+        found.0
+    }
+}
+
+#[derive(Default)]
+struct Found(Vec<String>);
+
+impl Found {
+    fn add(&mut self, name: String) {
+        if !self.0.contains(&name) {
+            self.0.push(name);
+        }
+    }
+
+    fn relation(&mut self, relation: &Relation, resource: &Resource) {
+        if !relation.is_colocated {
+            self.add(format!("relation `{}` of `{}`", relation.name, resource.full_name));
+        }
+    }
+
+    fn select(&mut self, select: &Select<'_>) {
+        self.scope(&select.scope);
+        // Related rows are read by a statement of their own.
+        for child in &select.children {
+            self.select(&child.select);
+        }
+    }
+
+    fn scope(&mut self, scope: &Scope<'_>) {
+        self.lookups(&scope.table);
+        for join in &scope.joins {
+            self.relation(join.relation, join.parent_resource);
+            self.lookups(&join.table);
+        }
+        for (_, predicate) in scope.filters.iter().filter(|(layer, _)| !layer.is_manifest()) {
+            self.predicate(predicate);
+        }
+    }
+
+    fn lookups(&mut self, table: &Table<'_>) {
+        if table.lookups().iter().any(|lookup| !lookup.relation.is_colocated) {
+            self.add(format!("derived fields of `{}`", table.resource.full_name));
+        }
+    }
+
+    fn predicate(&mut self, predicate: &Predicate<'_>) {
+        match predicate {
+            Predicate::All(all) | Predicate::Any(all) => all.iter().for_each(|one| self.predicate(one)),
+            Predicate::Not(inner) => self.predicate(inner),
+            Predicate::Exists(exists) => {
+                self.relation(exists.relation, exists.parent_resource);
+                self.lookups(&exists.table);
+                self.predicate(&exists.filter);
+            }
+            _ => {}
+        }
+    }
+}
