@@ -190,7 +190,8 @@ impl Filters {
         if form == ExistsForm::Plain && self.context.join == JoinShape::TooWide {
             self.context.room = inside.context.room;
         }
-        join::relation_filter(exists, form, filters, lookup::joins(&exists.table, LookupUse::Order, self.dialect).collect())
+        let lookups = lookup::joins(&exists.table, LookupUse::Order, self.dialect).collect();
+        join::relation_filter(exists, form, filters, lookups, self.dialect)
     }
 
     fn inside_connector(self) -> Self {

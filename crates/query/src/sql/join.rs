@@ -4,7 +4,7 @@ use crate::catalog::{Field, FieldId, Identifier, Link, Repeats, Resource, TableN
 use crate::plan::predicate::{Alias, Column, Exists};
 use crate::plan::{Child, Join};
 
-use super::dialect::{self, Dialect, PivotJoin};
+use super::dialect::{self, Dialect, PathJoin, PivotJoin};
 use super::tree::{
     ColumnNames, ColumnUse, Condition, Conditions, ExistsForm, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, KeyIn,
     Operand, PivotColumn, PivotUse, SelectList, SqlJoin, SqlSelect, TableAlias,
@@ -48,17 +48,26 @@ pub(super) fn relation_filter<'p>(
     form: ExistsForm,
     filters: Vec<Condition<'p>>,
     lookups: Vec<SqlJoin<'p>>,
+    dialect: Dialect,
 ) -> Condition<'p> {
     let own = Side { resource: exists.parent_resource, alias: exists.parent };
     let target = Side { resource: exists.table.resource, alias: exists.table.alias };
     let pivot = exists.pivot;
     let (from, mut joins) = match &exists.relation.link {
         Link::Direct(_) => (target.table(), Vec::new()),
-        Link::Through { pivot: table, other, .. } => {
+        Link::Through { pivot: table, own: pairs, other, .. } => {
+            let pairs_of_pivot = match dialect::strategies(dialect).path_join {
+                PathJoin::Table => FromItem::Table(table, TableAlias::Plan(pivot)),
+                // The keys are a set, so no pair must be removed.
+                PathJoin::Columns => {
+                    let all = pivot_pairs(table, [own, target], (pairs, other), Repeats::Never);
+                    FromItem::Query(Box::new(all), TableAlias::Plan(pivot))
+                }
+            };
             let on = other
                 .iter()
                 .map(|(column, id)| JoinCondition::Equal(target.operand(*id), Operand::Pivot(target.pivot_column(pivot, column, *id))));
-            (FromItem::Table(table, TableAlias::Plan(pivot)), vec![inner_join(JoinKind::Inner, target.table(), on.collect())])
+            (pairs_of_pivot, vec![inner_join(JoinKind::Inner, target.table(), on.collect())])
         }
     };
     joins.extend(lookups);

@@ -59,7 +59,7 @@ pub(in crate::sql) enum PivotJoin {
     KeyIn,
 }
 
-/// What a LEFT JOIN for a dot-path joins.
+/// What a LEFT JOIN for a dot-path joins, and a relation filter for a pivot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum PathJoin {
     /// The table. Its policy is in the `ON`.
