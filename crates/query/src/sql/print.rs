@@ -76,7 +76,7 @@ impl Writer {
                 }
                 (ColumnNames::OfPivot, _) => {}
                 (ColumnNames::Value, _) | (ColumnNames::KeysAndValue, Expression::Related(_) | Expression::Text(_)) => {
-                    writer.raw(" AS value")
+                    writer.raw(" AS value");
                 }
                 (ColumnNames::KeysAndValue, _) => {
                     writer.raw(" AS ");
