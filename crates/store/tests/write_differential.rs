@@ -258,7 +258,7 @@ async fn work(number: &AtomicU64, sequences: u64, seed: u64) -> (Counts, Vec<Str
             })
         };
         if run(&mut bench, &mut counts, next).await.is_err() {
-            let (shortest, message) = shrink(&mut bench, requests).await;
+            let (shortest, message) = Box::pin(shrink(&mut bench, requests)).await;
             let shortest: Vec<String> = shortest.iter().map(ToString::to_string).collect();
             failures.push(format!("sequence {number} of seed {seed}: {message}\n{}", shortest.join("\n")));
         }

@@ -262,7 +262,7 @@ fn by_numbered_key_list<'p>(
     let outer = SelectList::unnamed((0..list.len()).map(|number| Expression::Numbered("s.c", number)).collect());
     list.push(Expression::RowNumber(scope, Some(column)));
     let columns = SelectList { first: "", list, names: ColumnNames::Numbered("c") };
-    let conditions = Conditions { join: JoinConditions::One(JoinCondition::InKeyList(column, own)), ..filters };
+    let conditions = Conditions { join: JoinConditions::One(JoinCondition::InKeyList(column, own, KeyCount::Any)), ..filters };
     let numbered = SqlSelect { joins: rows.lookups(), conditions, ..SqlSelect::new(columns, scope::table(&scope.table)) };
     within_bounds(outer, numbered, OrderBy { first: "s.r", ..OrderBy::NONE }, scope)
 }

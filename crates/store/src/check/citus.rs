@@ -91,7 +91,11 @@ impl<'c> Checker<'c> {
                         "`{left}` and `{right}` are co-located by `{own}` and `{other}`, which the relation does not join: {COST}; \
                          join these columns too"
                     ),
-                    _ => format!("`{left}`{} and `{right}`{} are not co-located: {COST}", distributed_by(own), distributed_by(other)),
+                    _ => format!(
+                        "`{left}`{} and `{right}`{} are not co-located: {COST}",
+                        distributed_by(own.as_ref()),
+                        distributed_by(other.as_ref())
+                    ),
                 })
             }
             _ => None,
@@ -118,6 +122,6 @@ fn local(local: &str, distributed: &str) -> String {
     format!("`{local}` is on the coordinator only, and `{distributed}` is distributed: {COST}; {advice}, unless `{local}` is large")
 }
 
-fn distributed_by(column: &Option<String>) -> String {
-    column.as_ref().map_or_else(String::new, |column| format!(" (by `{column}`)"))
+fn distributed_by(column: Option<&String>) -> String {
+    column.map_or_else(String::new, |column| format!(" (by `{column}`)"))
 }

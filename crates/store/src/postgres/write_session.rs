@@ -16,8 +16,7 @@ use crate::assemble::{Gathered, Keys};
 use crate::run::{AnswerContext, RelatedRows, StatementPart, is_cached};
 use crate::settings::{PoolFigures, Prepare};
 use crate::writes::{
-    MAX_TRIES, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession,
-    Written, diagnose, write,
+    MAX_TRIES, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
 };
 use crate::{DatabaseSettings, Error};
 
