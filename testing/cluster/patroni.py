@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import shutil
 import signal
 import threading
 import time
@@ -118,6 +119,14 @@ class Member:
             time.sleep(0.05)
         send_signal(self.server(), signal.SIGKILL)
 
+    def replace(self):
+        """Starts the member again, without its data."""
+        self.patroni.kill()
+        self.patroni.wait(5)
+        send_signal(self.server(), signal.SIGKILL)
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.start()
+
     def ask(self, method, path, timeout=2):
         """The status and the object that the member's Patroni answers."""
         connection = http.client.HTTPConnection(HOST, self.own_api, timeout=timeout)
@@ -214,12 +223,19 @@ class Cluster:
         try:
             return wait_until(self.is_healthy, timeout / 3, "")
         except TimeoutError:
-            # Patroni may wait forever for a standby that it lost track of. It starts a killed one again.
-            primary = self.primary()
-            for member in self.members:
-                if primary and member is not primary:
-                    send_signal(member.server(), signal.SIGKILL)
-        return wait_until(self.is_healthy, timeout * 2 / 3, "the cluster had no primary with its standbys")
+            self.replace_lost_members()
+        return wait_until(self.is_healthy, timeout * 2 // 3, "the cluster had no primary with its standbys")
+
+    def replace_lost_members(self):
+        """Replaces members that do not follow the primary: a Patroni that was cut off may start two servers and lose track of one."""
+        primary = self.primary()
+        if primary is None:
+            return
+        rows = query(primary.own_port, "SELECT application_name FROM pg_stat_replication WHERE state = 'streaming'", timeout=2)
+        for member in self.members:
+            if member is not primary and (member.name,) not in rows:
+                say(f"{member.name} does not follow the primary; it is replaced by a new one")
+                member.replace()
 
     def sql(self, text, database="postgres"):
         """Runs a statement on the primary."""
