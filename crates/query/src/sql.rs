@@ -327,6 +327,8 @@ struct Writer {
     numbers: Vec<usize>,
     /// Whether columns are named without their table.
     has_one_table: bool,
+    /// The lookups of a dot-path's rows, each with a column that is NULL where the path leads to no row.
+    path_lookups: Vec<(Alias, Alias, Identifier)>,
 }
 
 impl Writer {
@@ -338,6 +340,7 @@ impl Writer {
             predicate: PredicateId::NONE,
             numbers: Vec::new(),
             has_one_table: false,
+            path_lookups: Vec::new(),
         }
     }
 

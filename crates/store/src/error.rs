@@ -54,6 +54,10 @@ pub enum Error {
     Setting(String),
 }
 
+/// Citus reports some of what it does not support as internal errors: rows that are too many to send between servers, `min` and `max` of
+/// enum types, and a constant condition in an outer join. These are parts of its messages.
+const CITUS_LIMITS: [&str; 3] = ["citus.max_intermediate_result_size", "no matching oid", "pseudoconstant quals"];
+
 /// How much of a statement's SQL the log shows.
 const MAX_SQL_CHARS: usize = 1_000;
 
@@ -114,12 +118,11 @@ pub(crate) fn is_stale(error: &DbError) -> bool {
     }
 }
 
-/// Whether the statement needs something that the database does not support. Citus has no code for a result that is too large to send
-/// between servers; its message names the setting.
+/// Whether the statement needs something that the database does not support.
 fn is_unsupported(error: &DbError) -> bool {
     match error.code().code() {
         "0A000" => !is_stale(error),
-        "XX000" => error.message().contains("citus.max_intermediate_result_size"),
+        "XX000" => CITUS_LIMITS.iter().any(|part| error.message().contains(part)),
         _ => false,
     }
 }

@@ -229,7 +229,7 @@ pub(super) fn shown_lookup(writer: &mut Writer, lookup: &SqlLookup<'_>) {
     }
 }
 
-/// The column of a lookup. A row without related rows is in no group.
+/// The column of a lookup. A row without related rows is in no group, and neither is one that a dot-path does not find.
 pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
     let function = column.field.related().map(|related| related.function);
     let (before, after) = match (writer.dialect, function) {
@@ -238,9 +238,16 @@ pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
         (Dialect::Citus, Some(RelatedFunction::Exists)) => ("coalesce(", ", false)"),
         _ => ("", ""),
     };
+    let is_missing = writer.path_lookups.iter().find(|(lookup, ..)| *lookup == column.alias && !before.is_empty()).cloned();
+    if let Some((_, alias, key)) = &is_missing {
+        writer.raw("CASE WHEN ");
+        writer.stored_column(*alias, key);
+        writer.raw(" IS NOT NULL THEN ");
+    }
     writer.raw(before);
     writer.stored_column(column.alias, &column.field.column);
     writer.raw(after);
+    writer.raw(if is_missing.is_some() { " END" } else { "" });
 }
 
 /// Past this many branches an OR is hidden from SQLite's planner, which compares each with each, and a chain becomes a balanced tree.

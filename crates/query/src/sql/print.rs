@@ -28,6 +28,7 @@ pub(super) fn condition_list(conditions: &[Condition<'_>], dialect: Dialect, num
 
 impl Writer {
     fn select(&mut self, select: &SqlSelect<'_>) {
+        self.path_lookups.extend(select.path_lookups.iter().map(|(lookup, column)| (*lookup, column.alias, column.field.column.clone())));
         self.raw(if select.distinct { "SELECT DISTINCT " } else { "SELECT " });
         self.select_list(&select.columns);
         self.raw(" FROM ");

@@ -1,12 +1,12 @@
 //! The rows that a scope names, as a query: its table, the joins for its paths, its policy and its filters.
 
 use crate::plan::lookup::LookupUse;
-use crate::plan::predicate::Predicate;
-use crate::plan::{Scope, Table};
+use crate::plan::predicate::{Alias, Column, Predicate};
+use crate::plan::{Join, Scope, Table};
 
 mod path_columns;
 
-use super::dialect::{self, Dialect, PathJoin};
+use super::dialect::{self, Dialect, LookupJoin, PathJoin};
 use super::exists::{Filters, lookup};
 use super::join::{self, PathTarget};
 use super::tree::{Conditions, FromItem, GroupBy, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
@@ -32,7 +32,17 @@ pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, group_by
     let paths: Vec<_> = paths.collect();
     let joins = lookup::joins(&scope.table, LookupUse::Order, dialect).chain(paths).collect();
     let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(scope)) };
-    SqlSelect { joins, conditions, group_by, ..SqlSelect::new(columns, table(&scope.table)) }
+    let path_lookups = if dialect::strategies(dialect).lookup_join == LookupJoin::Groups { path_lookups(scope) } else { Vec::new() };
+    SqlSelect { joins, conditions, group_by, path_lookups, ..SqlSelect::new(columns, table(&scope.table)) }
+}
+
+/// The lookups of the rows that dot-paths lead to, with a column that joins these rows.
+fn path_lookups<'p>(scope: &'p Scope<'p>) -> Vec<(Alias, Column<'p>)> {
+    let lookups = |join: &'p Join<'p>| {
+        let key = join.relation.link.other_fields().first().map(|id| join.table.column(*id));
+        join.table.lookups().iter().filter_map(move |lookup| Some((lookup.alias, key?)))
+    };
+    scope.joins.iter().flat_map(lookups).collect()
 }
 
 pub(super) fn table<'p>(table: &'p Table<'p>) -> FromItem<'p> {

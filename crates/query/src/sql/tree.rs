@@ -48,6 +48,8 @@ pub(super) struct SqlSelect<'p> {
     pub(super) fenced: bool,
     /// The table with rows that stay locked until the transaction ends. SQLite has one writer and needs no locks.
     pub(super) locked: Option<(Alias, RowLock)>,
+    /// The lookups of a dot-path's rows, each with a column that is NULL where the path leads to no row. Only for lookups joined as groups.
+    pub(super) path_lookups: Vec<(Alias, Column<'p>)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +82,7 @@ impl<'p> SqlSelect<'p> {
             bounds: Bounds { limit: None, offset: None },
             fenced: false,
             locked: None,
+            path_lookups: Vec::new(),
         }
     }
 }
