@@ -13,7 +13,7 @@ mod support;
 use std::time::Duration;
 
 use cluster::DistributedDatabase;
-use golden_cases::{case, judge};
+use golden_cases::{UNSUPPORTED, case, judge};
 
 /// Which tables of the fixture are distributed how: co-located ones, ones that are not, reference tables and local tables.
 ///
@@ -59,12 +59,15 @@ async fn agree_holding(memory: usize) {
     let database = support::open_narrow(&server.url, memory);
     let catalog = support::catalog(oracle::MANIFEST, &database).await;
     assert_eq!(database.dialect(), query::sql::Dialect::Citus);
-    let (mut failures, mut count) = (Vec::new(), 0);
+    let (mut failures, mut count, mut refused) = (Vec::new(), 0, 0);
     for theme in case::themes() {
         for golden in case::cases(&theme) {
             count += 1;
             let started = std::time::Instant::now();
-            if let Err(difference) = judge(&golden, &catalog, &database).await {
+            let judged = judge(&golden, &catalog, &database).await;
+            if judged.as_ref().is_err_and(|difference| is_limit(difference)) {
+                refused += 1;
+            } else if let Err(difference) = judged {
                 failures.push(format!("{theme}: {}: {difference}", golden.name));
             }
             if started.elapsed() > SLOW {
@@ -74,5 +77,13 @@ async fn agree_holding(memory: usize) {
     }
     drop(database);
     server.drop().await;
+    println!("Citus refused {refused} of {count} cases");
+    assert!(refused * 20 < count, "{refused} of {count} cases are refused");
     assert!(failures.is_empty(), "{} of {count} cases:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Whether Citus refused a case because of a limit that the guide names.
+fn is_limit(difference: &str) -> bool {
+    let is_named = |limit: &&str| difference.contains(*limit);
+    difference.contains(UNSUPPORTED) && ["no matching oid", "pseudoconstant quals"].iter().any(|limit| is_named(limit))
 }

@@ -41,7 +41,7 @@ async fn run(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Res
         .and_then(|body| plan::plan(entrance, merge::merged(body), operation, id.as_deref()))
         .map(|plan| sql::render(&plan, database.dialect()))
         .map_err(|error| error.faults.iter().map(|fault| format!("{} {}", fault.code.as_str(), fault.path)).collect::<Vec<_>>())?;
-    let bytes = match Box::pin(database.run(query, Format::Json)).await.map_err(|error| vec![format!("the database fails: {error}")])? {
+    let bytes = match Box::pin(database.run(query, Format::Json)).await.map_err(|error| vec![failure(&error)])? {
         store::Answer::Nothing => return Ok(Answer::NotFound),
         store::Answer::Whole(bytes) | store::Answer::Page(bytes, _) => bytes.to_vec(),
         store::Answer::Chunks(chunks) => support::whole(chunks).await.map_err(|error| vec![format!("the stream fails: {error}")])?,
@@ -62,6 +62,16 @@ async fn run(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Res
         },
     })
 }
+
+fn failure(error: &store::Error) -> String {
+    match error {
+        store::Error::Unsupported(refusal) => format!("{UNSUPPORTED}: {refusal}"),
+        error => format!("the database fails: {error}"),
+    }
+}
+
+/// What the difference of a case begins with that the database refuses.
+pub const UNSUPPORTED: &str = "the database does not support it";
 
 pub async fn judge(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Result<(), String> {
     let actual = match run(golden, catalog, database).await {
