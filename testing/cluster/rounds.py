@@ -84,11 +84,11 @@ def percentile(values, part):
     return ordered[max(math.ceil(part * len(ordered)) - 1, 0)] if ordered else 0.0
 
 
-def report(results, load, seed, seconds):
+def report(results, load, options, seconds):
     """Prints the tables and returns whether everything holds."""
     ledger, totals = load.ledger, load.ledger.totals()
     requests = sum(len(stream.records) for stream in load.streams)
-    print(f"\nseed {seed}, {len(results)} rounds, {seconds:.0f} s, {requests} requests, {ledger.sign_ins} sign-ins, "
+    print(f"\nseed {options.seed}, {len(results)} rounds, {seconds:.0f} s, {requests} requests, {ledger.sign_ins} sign-ins, "
           f"{ledger.refreshes} refreshes, {2 * len(ledger.pairs)} rows created, {sum(ledger.counted.values())} rows updated\n")
     print("| round | fault | new primary after | longest gap beyond | last failure beyond | failed requests |\n|---:|---|---:|---:|---:|---:|")
     for each in results:
@@ -103,13 +103,15 @@ def report(results, load, seed, seconds):
     names = {"lost": "acknowledged grants lost", "double": "double issues", "wrong": "requests answered wrongly"}
     for kind, name in names.items():
         print(f"| {name} | {totals[kind]} | 0 |")
-    print(f"| p99 of the gap beyond the promotion | {gap:.2f} s | below {GAP_LIMIT:.0f} s |", flush=True)
+    # Two gaps on a machine that builds meanwhile say nothing, so the short run asserts no time.
+    allowed = "any" if options.short else f"below {GAP_LIMIT:.0f} s"
+    print(f"| p99 of the gap beyond the promotion | {gap:.2f} s | {allowed} |", flush=True)
     for kind, texts in ledger.faults.items():
         for text in texts[:SHOWN_FAULTS]:
             say(f"{kind}: {text}")
         if len(texts) > SHOWN_FAULTS:
             say(f"{kind}: {len(texts) - SHOWN_FAULTS} more")
-    return not any(totals.values()) and gap < GAP_LIMIT
+    return not any(totals.values()) and (options.short or gap < GAP_LIMIT)
 
 
 def run(options):
@@ -132,5 +134,5 @@ def run(options):
             load.resume()
         load.pause()
         checks.check_reuse(cluster, load)
-        good = report(results, load, options.seed, time.monotonic() - start)
+        good = report(results, load, options, time.monotonic() - start)
     return 0 if good else 1
