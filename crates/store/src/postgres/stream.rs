@@ -97,7 +97,12 @@ impl Cursor<PostgresSnapshot<'_>> for OpenRows {
         let timeout = source.postgres.timeout;
         match self {
             OpenRows::Statement(stream) => {
-                source.lease.run(&rows.level.sql, timeout, async |_| take_rows(stream, rows.level, size).await).await
+                let portion = source.lease.run(&rows.level.sql, timeout, async |_| take_rows(stream, rows.level, size).await).await;
+                if portion.is_err() {
+                    // The statement has ended, so the connection can be used again.
+                    source.lease.enter(LeaseState::Idle);
+                }
+                portion
             }
             OpenRows::Cursor(cursor) => {
                 source.lease.run(&rows.level.sql, timeout, async |connection| cursor.fetch(connection, rows, size).await).await
