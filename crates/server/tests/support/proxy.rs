@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,9 +16,10 @@ pub enum ProxyMode {
     Disconnect,
     /// Keeps connections open and forwards nothing.
     Freeze,
-    /// Closes a connection instead of forwarding PostgreSQL's answer to a write. What was written stays. It needs a connection without TLS.
+    /// Forwards a write to PostgreSQL, and closes its connection instead of forwarding the answer. It needs a connection without TLS and
+    /// without prepared statements, so that the proxy sees the SQL.
     LoseWrites,
-    /// The same, for the answer to a COMMIT only.
+    /// The same, for a COMMIT only.
     LoseCommits,
 }
 
@@ -70,31 +71,48 @@ async fn forward(near: TcpStream, target: String, mode: watch::Receiver<ProxyMod
     let Ok(far) = TcpStream::connect(target).await else { return };
     let (near_reads, near_writes) = near.into_split();
     let (far_reads, far_writes) = far.into_split();
-    let mut disconnected = mode.clone();
+    let (mut disconnected, is_lost) = (mode.clone(), AtomicBool::new(false));
+    let request = |mode: ProxyMode, bytes: &[u8]| {
+        if mode.loses(bytes) {
+            is_lost.store(true, Ordering::SeqCst);
+        }
+        Passage::Forward
+    };
+    let answer = |_: ProxyMode, _: &[u8]| if is_lost.load(Ordering::SeqCst) { Passage::Close } else { Passage::Forward };
     tokio::select! {
-        () = copy(near_reads, far_writes, mode.clone(), &[]) => {}
-        () = copy(far_reads, near_writes, mode, &WRITES) => {}
+        () = copy(near_reads, far_writes, mode.clone(), request) => {}
+        () = copy(far_reads, near_writes, mode, answer) => {}
         _ = disconnected.wait_for(|mode| *mode == ProxyMode::Disconnect) => {}
     }
 }
 
-/// How PostgreSQL's answers to writes begin.
-const WRITES: [&[u8]; 4] = [b"COMMIT\0", b"INSERT 0 ", b"UPDATE ", b"DELETE "];
+impl ProxyMode {
+    /// Whether the answer to this request is lost.
+    fn loses(self, request: &[u8]) -> bool {
+        let statements: &[&[u8]] = match self {
+            ProxyMode::LoseWrites => &[b"COMMIT", b"INSERT INTO ", b"UPDATE peristyle.", b"DELETE FROM "],
+            ProxyMode::LoseCommits => &[b"COMMIT"],
+            _ => &[],
+        };
+        statements.iter().any(|statement| request.windows(statement.len()).any(|part| part == *statement))
+    }
+}
+
+enum Passage {
+    Forward,
+    Close,
+}
 
 async fn copy(
     mut from: impl AsyncReadExt + Unpin,
     mut to: impl AsyncWriteExt + Unpin,
     mut mode: watch::Receiver<ProxyMode>,
-    lost: &[&[u8]],
+    passage: impl Fn(ProxyMode, &[u8]) -> Passage,
 ) {
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(size @ 1..) = from.read(&mut buffer).await {
-        let lost = match *mode.borrow() {
-            ProxyMode::LoseWrites => lost,
-            ProxyMode::LoseCommits => &lost[..lost.len().min(1)],
-            _ => &[],
-        };
-        if lost.iter().any(|answer| buffer[..size].windows(answer.len()).any(|part| part == *answer)) {
+        let current = *mode.borrow();
+        if matches!(passage(current, &buffer[..size]), Passage::Close) {
             return;
         }
         if mode.wait_for(|mode| *mode != ProxyMode::Freeze).await.is_err() || to.write_all(&buffer[..size]).await.is_err() {
