@@ -38,18 +38,21 @@ async fn asked(serving: &Serving) -> (Value, Duration) {
 async fn a_standby_that_falls_behind_is_left_until_it_catches_up() {
     let primary = primary().await;
     let standby = primary.standby();
+    let (url, read_url) = (primary.url(), standby.url());
+    let (on_primary, on_standby) = (connect(&url).await, connect(&read_url).await);
+    on_primary.batch_execute("INSERT INTO items VALUES (1)").await.expect("a row");
+    let rows = async || on_standby.query_one("SELECT count(*) FROM items", &[]).await.expect("a count").get::<_, i64>(0);
+    until("the standby has replayed a transaction, so that it knows its delay", async || rows().await == 1).await;
     let folder = Folder::new();
     folder.write("peristyle.toml", MANIFEST);
-    let (url, read_url) = (primary.url(), standby.url());
     let serving = folder.serve(&[("DATABASE_URL", url.as_str()), ("DATABASE_READ_URL", &read_url), ("DATABASE_READ_MAX_LAG", "2s")]);
     let by_standby = async || asked(&serving).await.0["standby"] == true;
     until("the standby answers", async || by_standby().await).await;
     // An idle primary sends nothing, and its standby is current. The first request finds no recent measurement.
     tokio::time::sleep(Duration::from_secs(4)).await;
     until("the standby answers after a pause", async || by_standby().await).await;
-    let (on_primary, on_standby) = (connect(&url).await, connect(&read_url).await);
     on_standby.batch_execute("SELECT pg_wal_replay_pause()").await.expect("paused");
-    on_primary.batch_execute("INSERT INTO items VALUES (1)").await.expect("a row");
+    on_primary.batch_execute("INSERT INTO items VALUES (2)").await.expect("another row");
     until("the primary answers", async || asked(&serving).await.0["standby"] == false).await;
     on_standby.batch_execute("SELECT pg_wal_replay_resume()").await.expect("resumed");
     until("the standby answers again", async || by_standby().await).await;
