@@ -68,7 +68,7 @@ pub fn judge(bytes: &[u8]) {
             None => {}
             Some(Err(error)) => refused(&error),
             Some(Ok(plan)) => {
-                for dialect in [Dialect::Postgres, Dialect::Sqlite] {
+                for dialect in [Dialect::Postgres, Dialect::Citus, Dialect::Sqlite] {
                     rendered(&sql::render(&plan, dialect), dialect, *scope);
                 }
             }
@@ -113,7 +113,7 @@ fn level(level_: &Level, visit: &mut impl FnMut(&Sql)) {
 
 /// Each parameter has exactly one placeholder, and each placeholder a parameter.
 pub fn bound(sql: &Sql, dialect: Dialect) {
-    let sign = if dialect == Dialect::Postgres { '$' } else { '?' };
+    let sign = if dialect.is_postgres() { '$' } else { '?' };
     let mut numbers = Vec::new();
     for (index, piece) in outside_quotes(sql.text()).split(sign).enumerate() {
         if index > 0 {
