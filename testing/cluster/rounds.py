@@ -11,7 +11,7 @@ from patroni import Cluster, Probe
 from processes import Session, find_binary, require_programs, say, server_programs, wait_until
 
 FAULTS = ("kill", "freeze", "partition", "restart")
-# The faults after which Patroni has always had one primary at a time. A frozen one comes back and is a primary until Patroni notices.
+# A primary that freezes or is cut off comes back and may still accept writes. These faults have no such member.
 SHORT_FAULTS = ("kill", "restart")
 # The longest gap of service beyond the promotion of a new primary, for 99 of 100 streams of requests.
 GAP_LIMIT = 2.0
