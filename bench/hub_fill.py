@@ -179,7 +179,7 @@ def lines(hub, sql):
 
 
 def stored_token(number):
-    """The client and the live refresh token of an account whose number ends in 0."""
+    """The client and the live refresh token of an account with a number that ends in 0."""
     return f"client{number // 10 % CLIENTS}", hashlib.md5(f"token{number}.3".encode()).hexdigest() + "AAAAAAAAAAA"
 
 

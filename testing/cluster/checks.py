@@ -52,7 +52,7 @@ def check_tokens(cluster, ledger):
     if int(families) < ledger.sign_ins:
         ledger.note("lost", f"{families} families for {ledger.sign_ins} sign-ins")
     if int(ended) > 0:
-        ledger.note("lost", f"{ended} families were revoked, and nobody signed out")
+        ledger.note("lost", f"{ended} families were revoked without a sign-out")
 
 
 def check_writes(cluster, client, load):

@@ -151,7 +151,7 @@ class Member:
         return lambda: None
 
     def freeze(self):
-        """Stops all processes of the host. The kernel still accepts connections, and nobody answers."""
+        """Stops all processes of the host. The kernel still accepts connections, and no process answers."""
         # The postmaster first, so that it makes no further children.
         stopped = [self.patroni.pid, *self.server()]
         send_signal(stopped, signal.SIGSTOP)

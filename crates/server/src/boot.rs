@@ -314,7 +314,12 @@ async fn check_server(variable: &str, database: &Database) -> Result<(), BootErr
 /// The read replicas, each host of DATABASE_READ_URL by itself.
 async fn replicas(config: &Config) -> Result<Vec<Database>, BootError> {
     const VARIABLE: &str = "DATABASE_READ_URL";
-    let Some(url) = config.database_read_url.as_deref() else { return Ok(Vec::new()) };
+    let Some(url) = config.database_read_url.as_deref() else {
+        if config.database_read_max_lag.is_some() {
+            tracing::warn!("DATABASE_READ_MAX_LAG has no effect without DATABASE_READ_URL");
+        }
+        return Ok(Vec::new());
+    };
     let replicas = Database::open_each_host(url, &config.database).map_err(|error| BootError(format!("{VARIABLE}: {error}")))?;
     for checked in join_all(replicas.iter().map(|replica| check_server(VARIABLE, replica))).await {
         checked?;

@@ -80,9 +80,17 @@ impl Budgets {
             streams: FairQueue::new(QueueLimits { slots_per_caller: (streams / 2).max(1), ..queue(streams) }),
             identity: FairQueue::new(queue(pool)),
             lookups: FairQueue::new(queue(Self::lookups(pool))),
-            writes: FairQueue::new(queue(write_pool)),
+            writes: FairQueue::new(QueueLimits {
+                slots_per_caller: write_pool,
+                ..queue(write_pool + Self::reserved_for_writes(write_pool))
+            }),
             validation: FairQueue::new(QueueLimits { slots_per_caller: (validations / 2).max(1), ..queue(validations) }),
         }
+    }
+
+    /// The database connections that a caller with `write_pool` writes at once cannot take: other callers write there.
+    pub(crate) fn reserved_for_writes(write_pool: usize) -> usize {
+        (write_pool / 4).max(1)
     }
 
     fn lookups(pool: usize) -> usize {
@@ -168,6 +176,20 @@ mod tests {
             assert!(bytes <= settings.memory / 2, "{mebibytes} MiB, {pool} connections");
             // Below its least size a statement could not be run at all.
             assert!(statements <= (settings.memory / 4).max(pool * 512 * 1024), "{mebibytes} MiB, {pool} connections");
+        }
+    }
+
+    #[test]
+    fn one_caller_uses_the_write_pool_and_leaves_connections_for_others() {
+        let settings = BudgetSettings { memory: 256 << 20, max_connections: None, max_connections_per_address: None };
+        let caller = |last| CallerKey::of_address(IpAddr::from([203, 0, 113, last]));
+        for (write_pool, reserved) in [(1, 1), (4, 1), (16, 4)] {
+            let writes = Budgets::new(&settings, 16, write_pool).writes;
+            let held: Vec<_> = (0..write_pool).map(|_| writes.try_acquire(caller(1)).expect("a slot")).collect();
+            assert!(writes.try_acquire(caller(1)).is_err(), "{write_pool}");
+            let others: Vec<_> = (0..reserved).map(|_| writes.try_acquire(caller(2)).expect("a slot")).collect();
+            assert!(writes.try_acquire(caller(2)).is_err(), "{write_pool}");
+            drop((held, others));
         }
     }
 

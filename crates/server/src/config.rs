@@ -217,16 +217,18 @@ fn database_settings(env: Environment<'_>, budget: &BudgetSettings) -> Result<Da
     let (defaults, pool) = (DatabaseSettings::default(), setting("DATABASE_POOL").number(16, 1..=1000)?);
     let max_cost = setting("QUERY_MAX_COST").optional(|_| setting("QUERY_MAX_COST").number(0, 1..=1_000_000_000_000))?;
     let write_pool = setting("DATABASE_WRITE_POOL").number(defaults.write_pool, 1..=1000)?;
+    let reserved_for_writes = Budgets::reserved_for_writes(write_pool);
     Ok(DatabaseSettings {
         pool,
         write_pool,
+        reserved_for_writes,
         reserved: Budgets::reserved_connections(pool),
         timeout: setting("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
         prepare: setting("DATABASE_PREPARE").choice(&[("on", Prepare::On), ("off", Prepare::Off)])?,
         mapping: setting("DATABASE_MMAP").choice(&[("off", Mapping::Off), ("on", Mapping::On)])?,
         stream_timeout: setting("STREAM_TIMEOUT").duration(defaults.stream_timeout)?,
         max_cost: max_cost.map(|cost| cost as f64),
-        memory: budget.bytes_per_statement(pool + write_pool),
+        memory: budget.bytes_per_statement(pool + write_pool + reserved_for_writes),
         page_cache: defaults.page_cache.min(budget.memory / 8),
         ..defaults
     })

@@ -264,7 +264,7 @@ impl Postgres {
         lease(&self.pool).await
     }
 
-    /// A connection for one request, whose statements have one timeout together. It begins with the first connection.
+    /// A connection for one request. Its statements have one timeout together, which begins with the first connection.
     async fn lease_until(&self, deadline: &mut Option<Instant>) -> Result<Lease, Error> {
         let mut lease = self.lease().await?;
         lease.set_deadline(Some(*deadline.get_or_insert_with(|| Instant::now() + self.timeout)));

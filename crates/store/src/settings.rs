@@ -7,6 +7,8 @@ pub struct DatabaseSettings {
     pub pool: usize,
     /// How many connections change rows of resources. SQLite has one.
     pub write_pool: usize,
+    /// How many more connections for writes are reserved for other callers, if one caller uses the whole `write_pool`.
+    pub reserved_for_writes: usize,
     /// How many more connections are reserved for account lookups and health checks.
     pub reserved: usize,
     pub timeout: Duration,
@@ -33,6 +35,7 @@ impl Default for DatabaseSettings {
         DatabaseSettings {
             pool: 16,
             write_pool: 4,
+            reserved_for_writes: 0,
             reserved: 0,
             timeout: seconds,
             lock_timeout: Duration::from_secs(5),

@@ -238,8 +238,8 @@ pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
         (Dialect::Citus, Some(RelatedFunction::Exists)) => ("coalesce(", ", false)"),
         _ => ("", ""),
     };
-    let is_missing = writer.path_lookups.iter().find(|(lookup, ..)| *lookup == column.alias && !before.is_empty()).cloned();
-    if let Some((_, alias, key)) = &is_missing {
+    let path = writer.path_lookups.iter().find(|(lookup, ..)| *lookup == column.alias && !before.is_empty()).cloned();
+    if let Some((_, alias, key)) = &path {
         writer.raw("CASE WHEN ");
         writer.stored_column(*alias, key);
         writer.raw(" IS NOT NULL THEN ");
@@ -247,7 +247,7 @@ pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
     writer.raw(before);
     writer.stored_column(column.alias, &column.field.column);
     writer.raw(after);
-    writer.raw(if is_missing.is_some() { " END" } else { "" });
+    writer.raw(if path.is_some() { " END" } else { "" });
 }
 
 /// Past this many branches an OR is hidden from SQLite's planner, which compares each with each, and a chain becomes a balanced tree.

@@ -11,7 +11,7 @@ use crate::mutex::lock;
 
 /// A faster failure costs little: the read replica is used again at once.
 const FAST_FAILURE: Duration = Duration::from_millis(250);
-/// How often a read replica is checked that does not answer, or whose delay matters. No request waits for the check.
+/// How often a read replica is checked, if it does not answer or its delay matters. No request waits for the check.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a measured delay counts.
 const LAG_VALIDITY: Duration = Duration::from_secs(3);
@@ -49,7 +49,11 @@ impl Replica {
         }
         let started = Instant::now();
         match database.unwrap_or(&self.database).run(query.clone(), format).await {
-            Err(reason @ (Error::Unavailable(_) | Error::Overloaded | Error::Refused(_) | Error::Unsupported(_))) => {
+            Err(reason @ (Error::Refused(_) | Error::Unsupported(_))) => {
+                self.log(&format!("refuses a statement: {reason}"));
+                None
+            }
+            Err(reason @ (Error::Unavailable(_) | Error::Overloaded)) => {
                 if started.elapsed() > FAST_FAILURE {
                     let mut health = lock(&self.health);
                     health.is_away = true;

@@ -1,4 +1,4 @@
-//! Statements that the database does not support, beside prepared statements whose tables have changed.
+//! Statements that the database does not support, and prepared statements of tables that have changed.
 
 use crate::support::{Backend, Database, Setup};
 use crate::{MANIFEST, database};

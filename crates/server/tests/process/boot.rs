@@ -168,6 +168,15 @@ async fn without_a_strategy_the_server_starts_with_none_and_a_warning() {
     }
 }
 
+#[test]
+fn a_lag_limit_without_a_read_replica_is_a_warning() {
+    let folder = Folder::shop();
+    let mut serving = folder.serve(&[("DATABASE_READ_MAX_LAG", "2s")]);
+    let warning = serving.line(|line| line.contains("DATABASE_READ_MAX_LAG"));
+    assert!(warning.contains("WARN") && warning.contains("without DATABASE_READ_URL"), "{warning}");
+    serving.stop();
+}
+
 // contract B1.3
 #[tokio::test]
 async fn without_a_manifest_at_the_default_path_the_server_starts_with_a_warning() {

@@ -1,4 +1,4 @@
-//! Writes whose answers are lost after the commit.
+//! Answers of writes that are lost after the commit.
 
 use std::time::{Duration, Instant};
 

@@ -105,7 +105,7 @@ impl Connector {
         let (hosts, mut failures) = self.hosts().await;
         let (silent, mut hosts): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.is_silent());
         if !hosts.is_empty() {
-            // Nobody waits for the silent ones to find out that they answer again.
+            // Probed beside this attempt, so that no request waits for a silent host.
             for host in &silent {
                 self.probe(host);
             }

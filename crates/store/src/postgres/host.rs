@@ -164,7 +164,7 @@ impl PostgresHost {
         self.silences.subscribe()
     }
 
-    /// Counts an answer, if somebody waits for one.
+    /// Counts an answer, if a probe waits for one.
     pub(super) fn note_answer(&self) {
         if self.observers.load(Ordering::Relaxed) > 0 {
             self.answers.fetch_add(1, Ordering::Relaxed);

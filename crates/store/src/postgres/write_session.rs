@@ -45,7 +45,7 @@ impl std::fmt::Debug for PostgresWrites {
 
 impl PostgresWrites {
     pub(crate) fn of(postgres: &Postgres, settings: &DatabaseSettings) -> Result<Self, Error> {
-        Ok(PostgresWrites { pool: postgres.write_pool(settings.write_pool)?, postgres: postgres.clone() })
+        Ok(PostgresWrites { pool: postgres.write_pool(settings.write_pool + settings.reserved_for_writes)?, postgres: postgres.clone() })
     }
 
     pub(crate) fn for_answer(&self, context: AnswerContext) -> Self {
@@ -62,7 +62,7 @@ impl PostgresWrites {
             let mut tries = 0;
             loop {
                 tries += 1;
-                match Box::pin(self.try_write(query)).await {
+                match Box::pin(self.try_write(query, tries == MAX_TRIES)).await {
                     Err(TransactionError::Again) if tries < MAX_TRIES => {}
                     result => return result,
                 }
@@ -71,11 +71,13 @@ impl PostgresWrites {
         self.in_time(tries).await.map_err(failure)
     }
 
-    async fn try_write(&self, query: &WriteQuery) -> Result<Written, TransactionError> {
+    async fn try_write(&self, query: &WriteQuery, is_last: bool) -> Result<Written, TransactionError> {
         let mut session = self.begin().await?;
         let written = match write(&mut session, query).await {
             // The pool may hold connections to a server that has restarted.
-            Err(TransactionError::Store(Error::Unavailable(_))) if session.begin.is_some() => return Err(TransactionError::Again),
+            Err(TransactionError::Store(Error::Unavailable(_))) if session.begin.is_some() && !is_last => {
+                return Err(TransactionError::Again);
+            }
             result => result?,
         };
         if query.dry_run {

@@ -47,20 +47,7 @@ async fn run(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Res
         store::Answer::Chunks(chunks) => support::whole(chunks).await.map_err(|error| vec![format!("the stream fails: {error}")])?,
     };
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| vec![format!("no JSON: {error}")])?;
-    Ok(match operation {
-        plan::Operation::Find => Answer::Row(value),
-        plan::Operation::List => Answer::Rows(value.as_array().expect("an array").clone()),
-        plan::Operation::KeysetPaginate => Answer::KeysetPage {
-            count: value["count"].as_u64().expect("a count"),
-            rows: value["rows"].as_array().expect("rows").clone(),
-            follows: !value["next"].is_null(),
-        },
-        plan::Operation::Paginate => Answer::Page {
-            total: value["total"].as_u64().expect("a total"),
-            count: value["count"].as_u64().expect("a count"),
-            rows: value["rows"].as_array().expect("rows").clone(),
-        },
-    })
+    Ok(support::decoded(operation, value))
 }
 
 fn failure(error: &store::Error) -> String {

@@ -135,7 +135,12 @@ pub async fn run(catalog: &Catalog, database: &Database, case: &Case) -> Outcome
         Ok(store::Answer::Chunks(chunks)) => whole(chunks).await.expect("no fault in the stream"),
     };
     let value: Value = serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)));
-    Outcome::Answer(match operation {
+    Outcome::Answer(decoded(operation, value))
+}
+
+/// An answer as the oracle writes it.
+pub fn decoded(operation: plan::Operation, value: Value) -> Answer {
+    match operation {
         plan::Operation::Find => Answer::Row(value),
         plan::Operation::List => Answer::Rows(value.as_array().expect("an array").clone()),
         plan::Operation::KeysetPaginate => Answer::KeysetPage {
@@ -148,7 +153,7 @@ pub async fn run(catalog: &Catalog, database: &Database, case: &Case) -> Outcome
             count: value["count"].as_u64().expect("a count"),
             rows: value["rows"].as_array().expect("rows").clone(),
         },
-    })
+    }
 }
 
 /// All bytes of a streamed answer.
