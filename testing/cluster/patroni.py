@@ -76,7 +76,9 @@ class Member:
             "name": self.name,
             "restapi": {"listen": f"{HOST}:{self.own_api}", "connect_address": f"{HOST}:{self.api}"},
             # Without use_proxies Patroni asks etcd for its address, and goes around the proxy.
-            "etcd3": {"host": f"{HOST}:{etcd}", "use_proxies": True},
+            # Not etcd3: there Patroni 3.0 writes the leader key without a condition, so that a thawed primary can take the lease back from the
+            # new one, which loses what the new one has committed.
+            "etcd": {"host": f"{HOST}:{etcd}", "use_proxies": True},
             "bootstrap": {
                 "dcs": {
                     "ttl": LEASE, "loop_wait": LOOP, "retry_timeout": RETRY, "synchronous_mode": True,
@@ -178,7 +180,7 @@ class Cluster:
         etcd, peer = session.free_port(), session.free_port()
         client, peers = f"http://{HOST}:{etcd}", f"http://{HOST}:{peer}"
         session.spawn("etcd", [
-            find_program("etcd"), "--data-dir", session.make_folder("etcd"), "--listen-client-urls", client, "--advertise-client-urls", client,
+            find_program("etcd"), "--enable-v2", "--data-dir", session.make_folder("etcd"), "--listen-client-urls", client, "--advertise-client-urls", client,
             "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", f"default={peers}"])
         # Patroni ends if etcd has no version of its cluster yet.
         wait_until(lambda: self.etcd_version(etcd), 30, "etcd was not ready")

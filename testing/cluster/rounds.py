@@ -11,8 +11,8 @@ from patroni import Cluster, Probe
 from processes import Session, find_binary, require_programs, say, server_programs, wait_until
 
 FAULTS = ("kill", "freeze", "partition", "restart")
-# A primary that freezes or is cut off comes back and may still accept writes. These faults have no such member.
-SHORT_FAULTS = ("kill", "restart")
+# One fault that Patroni finds at once, and one that only its lease ends: the old primary comes back and has to find out.
+SHORT_FAULTS = ("kill", "freeze")
 # The longest gap of service beyond the promotion of a new primary, for 99 of 100 streams of requests.
 GAP_LIMIT = 2.0
 # The fault stays for a while after the promotion, so that the service has to do without the member.

@@ -77,6 +77,34 @@ async fn a_first_host_that_never_answers_costs_one_second_once() {
     server.drop().await;
 }
 
+// contract B1.26
+#[tokio::test]
+async fn an_earlier_primary_that_answers_again_is_not_preferred_to_the_present_one() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode, accepted) = proxy::start_counting(&server.url).await;
+    let url = both(&proxied, &server.url);
+    let mark = if url.contains('?') { '&' } else { '?' };
+    let database = open(&format!("{url}{mark}target_session_attrs=read-write"), DatabaseSettings::default());
+    let pages = async |count| {
+        let answers = futures_util::future::join_all((0..count).map(|_| page(&database))).await;
+        assert!(answers.iter().all(|(answer, _)| answer.is_ok()), "{answers:?}");
+    };
+    pages(1).await;
+    assert!(accepted.load(Ordering::SeqCst) > 0, "the first host is asked first");
+    mode.send_replace(Proxy::Frozen);
+    pages(1).await;
+    mode.send_replace(Proxy::Forwarding);
+    // The next new connections have the silent host probed beside them.
+    tokio::time::sleep(SECONDS(6)).await;
+    pages(6).await;
+    tokio::time::sleep(SECONDS(1)).await;
+    let before = accepted.load(Ordering::SeqCst);
+    pages(16).await;
+    assert!(database.pool().idle >= 12, "{:?}", database.pool());
+    assert_eq!(accepted.load(Ordering::SeqCst), before, "new connections go to the second host");
+    server.drop().await;
+}
+
 // contract B1.26, contract E2.6
 #[tokio::test]
 async fn connections_to_a_host_that_froze_are_found_within_seconds() {

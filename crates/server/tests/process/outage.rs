@@ -21,7 +21,7 @@ const CLIENTS: usize = 50;
 
 /// The length of the outage and the grace of a refresh token: a short time by default. `PERISTYLE_TEST_OUTAGE` sets the seconds, with the
 /// default grace.
-fn outage() -> (Duration, Option<&'static str>) {
+pub(crate) fn outage() -> (Duration, Option<&'static str>) {
     #[expect(clippy::disallowed_methods, reason = "an environment variable selects the long test")]
     let asked = std::env::var("PERISTYLE_TEST_OUTAGE").ok();
     match asked.map(|seconds| seconds.parse().expect("a number of seconds")) {

@@ -1,6 +1,8 @@
 //! Opens connections to the hosts of a DSN, and cancels what runs on one.
 //!
 //! Hosts are tried in the order of the DSN. If one takes long, the next is tried beside it. Hosts that were silent lately come last.
+//! A primary (`target_session_attrs=read-write`) stays the first choice while it answers: a host that answers again may be an earlier primary
+//! that has not found out yet, and would answer from old rows.
 //!
 //! The driver closes its side right after it has sent a cancel request. A pooler may take that for a client that has gone and drop the request,
 //! and PgBouncer before 1.21 even crashes. So the server closes first here, as with libpq.
@@ -11,7 +13,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -20,7 +22,7 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
-use tokio_postgres::config::{Host, LoadBalanceHosts};
+use tokio_postgres::config::{Host, LoadBalanceHosts, TargetSessionAttrs};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_postgres::{CancelToken, Client, Error as DriverError, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -53,6 +55,8 @@ pub(super) struct Connector {
     known: Mutex<HashMap<Endpoint, Arc<PostgresHost>>>,
     /// Which host is first, if the hosts take turns.
     turn: AtomicUsize,
+    /// The host of the newest connection, if it has to be a primary.
+    primary: Mutex<Option<Endpoint>>,
 }
 
 /// A new connection on which nothing is set.
@@ -97,7 +101,7 @@ impl Connector {
     pub(super) fn new(dsn: Dsn, tls: MakeRustlsConnect) -> Self {
         // Processes that start together begin with different hosts.
         let turn = AtomicUsize::new(RandomState::new().hash_one(0) as usize);
-        Connector { dsn, tls, known: Mutex::default(), turn }
+        Connector { dsn, tls, known: Mutex::default(), turn, primary: Mutex::default() }
     }
 
     /// Connects to the first host that answers. Fails with [`Error::Unavailable`].
@@ -111,6 +115,10 @@ impl Connector {
             }
         }
         hosts.extend(silent);
+        if let Some(primary) = &*self.primary() {
+            // The others keep their order.
+            hosts.sort_by_key(|host| host.is_silent() || host.endpoint != *primary);
+        }
         let mut waiting = hosts.into_iter();
         let mut running = FuturesUnordered::new();
         loop {
@@ -123,13 +131,22 @@ impl Connector {
             }
             tokio::select! {
                 Some(result) = running.next() => match result {
-                    Ok(connection) => return Ok(connection),
+                    Ok(connection) => {
+                        if self.dsn.config.get_target_session_attrs() == TargetSessionAttrs::ReadWrite {
+                            *self.primary() = Some(connection.host.endpoint.clone());
+                        }
+                        return Ok(connection);
+                    }
                     Err(failure) => failures.push(failure),
                 },
                 () = tokio::time::sleep(NEXT_HOST_DELAY), if waiting.len() > 0 => {}
                 else => return Err(self.unavailable(&failures)),
             }
         }
+    }
+
+    fn primary(&self) -> MutexGuard<'_, Option<Endpoint>> {
+        self.primary.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks a host for a sign of life, unless that happens already or happened lately.
