@@ -31,8 +31,8 @@ pub fn is_findable(resource: &Resource) -> bool {
 }
 
 /// The comment on a field in a statement.
-fn statement_field(resource: &Resource, field: &Field) -> String {
-    let kind = type_of(resource, field);
+fn statement_field(catalog: &Catalog, resource: &Resource, field: &Field) -> String {
+    let kind = type_and_origin(catalog, resource, field);
     match &field.mask {
         Some((_, Some(permission))) => format!("{kind}; to use it requires the permission `{permission}`"),
         _ => kind,
@@ -40,8 +40,8 @@ fn statement_field(resource: &Resource, field: &Field) -> String {
 }
 
 /// The comment on a field in a row.
-fn row_field(resource: &Resource, field: &Field) -> String {
-    let kind = type_of(resource, field);
+fn row_field(catalog: &Catalog, resource: &Resource, field: &Field) -> String {
+    let kind = type_and_origin(catalog, resource, field);
     match &field.mask {
         Some((mask, Some(permission))) => format!("{kind}; masked (`{}`) without the permission `{permission}`", mask.as_str()),
         Some((mask, None)) => format!("{kind}; always masked (`{}`)", mask.as_str()),
@@ -55,20 +55,23 @@ pub fn is_always_shown(field: &Field) -> bool {
 }
 
 /// What a derived field is computed from, and when it is shown.
-pub fn origin(resource: &Resource, field: &Field) -> Option<String> {
-    let name = |id: FieldId| &resource.fields[id].name;
+pub fn origin(catalog: &Catalog, resource: &Resource, field: &Field) -> Option<String> {
     let mut text = match field.derived.as_ref()? {
         Derived::Unresolved => return None,
-        Derived::Related(RelatedValue { function: RelatedFunction::Exists, of, .. }) => format!("whether `{of}` has a row"),
-        Derived::Related(RelatedValue { function, of, filter, .. }) => {
-            format!("{} of `{of}`{}", function.as_str(), if filter.is_some() { " that meet a condition" } else { "" })
-        }
-        Derived::JsonPath(JsonPath { of, path, .. }) => {
-            let path: Vec<&str> = path.iter().map(|part| &**part).collect();
-            format!("`{}` inside `{}`", path.join("."), name(*of))
-        }
+        Derived::Related(related) => of_related_rows(catalog, resource, related),
+        Derived::JsonPath(JsonPath { of, path, .. }) => match name(resource, *of) {
+            // The path is a part of what is hidden.
+            None => "a value inside json".to_owned(),
+            Some(source) => {
+                let path: Vec<&str> = path.iter().map(|part| &**part).collect();
+                format!("`{}` inside {source}", path.join("."))
+            }
+        },
         Derived::Bucket(Bucket { of, unit, zone, .. }) => {
-            format!("start of the {} of `{}` in {}", unit.as_str(), name(*of), zone.as_deref().unwrap_or("UTC"))
+            let is_date = field.kind == Type::One(Scalar::Date);
+            let source = name(resource, *of).unwrap_or_else(|| format!("a {}", field.kind.name()));
+            let zone = if is_date { String::new() } else { format!(" in {}", zone.as_deref().unwrap_or("UTC")) };
+            format!("start of the {} of {source}{zone}", unit.as_str())
         }
     };
     if !field.requires.is_empty() {
@@ -82,15 +85,40 @@ pub fn origin(resource: &Resource, field: &Field) -> Option<String> {
     Some(text)
 }
 
+fn of_related_rows(catalog: &Catalog, resource: &Resource, related: &RelatedValue) -> String {
+    let relation = &resource.relations[related.relation];
+    let (rows, function) = (&relation.name, related.function.as_str());
+    let condition = |text: &'static str| if related.filter.is_some() { text } else { "" };
+    match (related.function, related.measured) {
+        (RelatedFunction::Exists, _) => format!("whether `{rows}` has a row{}", condition(" that meets a condition")),
+        (_, None) => format!("{function} of `{rows}`{}", condition(" that meet a condition")),
+        (_, Some(measured)) => {
+            let measured = &catalog.resource(relation.target).fields[measured];
+            let source = if measured.hidden { format!("over `{rows}`") } else { format!("of `{rows}.{}`", measured.name) };
+            format!("{function} {source}{}", condition(" that meet a condition"))
+        }
+    }
+}
+
+/// The name of the field that another is computed from, unless it is hidden.
+fn name(resource: &Resource, of: FieldId) -> Option<String> {
+    let source = &resource.fields[of];
+    (!source.hidden).then(|| format!("`{}`", source.name))
+}
+
+fn type_and_origin(catalog: &Catalog, resource: &Resource, field: &Field) -> String {
+    let kind = type_of(resource, field);
+    match origin(catalog, resource, field) {
+        Some(origin) => format!("{kind}, {origin}"),
+        None => kind,
+    }
+}
+
 fn type_of(resource: &Resource, field: &Field) -> String {
     let is_key = resource.key_fields().any(|key| key.name == field.name);
     let mut text = field.kind.name();
     if is_key {
         text.push_str(if resource.key.len() == 1 { ", the key" } else { ", part of the key" });
-    }
-    if let Some(origin) = origin(resource, field) {
-        text.push_str(", ");
-        text.push_str(&origin);
     }
     text
 }

@@ -21,8 +21,6 @@ pub struct RelatedValue {
     /// The index of the relation in its resource.
     pub relation: usize,
     pub function: RelatedFunction,
-    /// What it is computed from, as the manifest has it: `orders`, `orders.total`.
-    pub of: Box<str>,
     /// The field of the target that the function takes; none for `count` and `exists`.
     pub measured: Option<FieldId>,
     /// Which related rows count.

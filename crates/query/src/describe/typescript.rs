@@ -69,7 +69,7 @@ impl TypeWriter<'_> {
         comment(out, "", &format!("The fields of a row of {}", resource_comment(self.resource)));
         _ = writeln!(out, "export interface {} {{", self.name("Fields"));
         for (id, field) in self.shown() {
-            comment(out, "  ", &row_field(self.resource, field));
+            comment(out, "  ", &row_field(self.catalog, self.resource, field));
             let optional = if is_always_shown(field) { "" } else { "?" };
             _ = writeln!(out, "  {}{optional}: {};", field.name, self.shown_type(id, field));
         }

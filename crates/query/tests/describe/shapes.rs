@@ -151,6 +151,54 @@ fn no_description_names_a_hidden_field_a_column_or_a_constraint() {
 
 // contract E6.5
 #[test]
+fn no_description_names_the_hidden_source_of_a_derived_field() {
+    let text = r#"
+[resource.shop.customer.fields]
+id = { type = "int", key = true }
+secretBlob = { type = "json", hidden = true }
+secretAt = { type = "timestamp", hidden = true }
+profile = "json"
+day = "date"
+tier = { json = "secretBlob", path = ["secretPath", "x"], type = "text" }
+plan = { json = "profile", path = ["plan", "tier"], type = "text" }
+month = { bucket = "month", of = "secretAt", zone = "Europe/Berlin" }
+week = { bucket = "week", of = "day" }
+top = { max = "orders.secretCost" }
+both = { sum = "orders.secretItems", where = { total = { gt = 0 } } }
+spent = { sum = "orders.total" }
+hasOrders = { exists = "orders", where = { total = { gt = 0 } } }
+[resource.shop.customer.relations]
+orders = { many = "shop.order", on = { id = "customerId" } }
+[resource.shop.order.fields]
+id = { type = "int", key = true }
+customerId = "int"
+total = "decimal"
+secretCost = { type = "decimal", hidden = true }
+secretItems = { count = "items", hidden = true }
+[resource.shop.order.relations]
+items = { many = "shop.order", on = { id = "customerId" } }
+"#;
+    let catalog = resolved(text);
+    let schema = compact(&json_schema::document(&catalog));
+    let module = typescript::module(&catalog);
+    assert!(!schema.contains("secret") && !module.contains("secret"));
+    for about in [
+        "text, a value inside json",
+        "text, `plan.tier` inside `profile`",
+        "timestamp, start of the month of a timestamp in Europe/Berlin",
+        "date, start of the week of `day`",
+        "decimal, max over `orders`",
+        "decimal, sum over `orders` that meet a condition",
+        "decimal, sum of `orders.total`",
+        "bool, whether `orders` has a row that meets a condition",
+    ] {
+        assert!(schema.contains(&format!("\"{about}\"")), "{about}");
+        assert!(module.contains(&format!("/** {about} */")), "{about}");
+    }
+}
+
+// contract E6.5
+#[test]
 fn equal_catalogs_give_equal_bytes() {
     assert_eq!(compact(&json_schema::document(&resolved(SMALL))), compact(&json_schema::document(&resolved(SMALL))));
     assert_eq!(typescript::module(&resolved(SMALL)), typescript::module(&resolved(SMALL)));

@@ -210,7 +210,7 @@ impl SchemaWriter<'_> {
         _ = writeln!(sdl, "type {} {{", type_name(resource));
         for field in resource.fields.iter().filter(|field| !field.hidden) {
             if self.can_name(resource, &field.name) {
-                object_field(sdl, resource, field);
+                object_field(sdl, self.catalog, resource, field);
             }
         }
         for relation in &resource.relations {

@@ -124,7 +124,7 @@ fn describe<'c>((catalog, names): (&'c Catalog, &RootNames<'c>), id: ResourceId,
         resource: &resource.name,
         operations: if can_read { operations((id, resource), &names.queries, viewer) } else { Vec::new() },
         key: if found { resource.key_fields().map(|field| field.name.as_str()).collect() } else { Vec::new() },
-        fields: fields.map(|(id, _)| describe_field(resource, id, viewer)).collect(),
+        fields: fields.map(|(id, _)| describe_field(catalog, (resource, id), viewer)).collect(),
         relations: relations.filter_map(|relation| describe_relation(catalog, relation, viewer)).collect(),
         write,
     })
@@ -146,7 +146,7 @@ fn operations<'c>((id, resource): (ResourceId, &Resource), graphql: &QueryFields
     named.map(described).collect()
 }
 
-fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {
+fn describe_field<'c>(catalog: &Catalog, (resource, id): (&'c Resource, FieldId), viewer: &Viewer) -> DescribedField<'c> {
     let field = &resource.fields[id];
     let usable = viewer.sees_unmasked(field);
     let mask = field.mask.as_ref().filter(|_| !usable).map(|(mask, _)| mask.as_str());
@@ -159,7 +159,7 @@ fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> D
         operators: if usable { field.kind.operators() } else { Vec::new() },
         functions: if usable { field.kind.functions() } else { Vec::new() },
         sortable: usable && field.kind.is_sortable(),
-        derived: query::describe::origin(resource, field),
+        derived: query::describe::origin(catalog, resource, field),
     }
 }
 

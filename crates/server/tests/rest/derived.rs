@@ -85,6 +85,44 @@ async fn derived_fields_are_shown_filtered_sorted_and_grouped() {
     }
 }
 
+// contract E5.4
+#[tokio::test]
+async fn explain_shows_the_lookups_of_the_named_fields() {
+    for backend in BACKENDS {
+        let database = shop::database(backend).await;
+        let server = Setup::new(&manifest()).viewer(&["peristyle.explain"]).serve(&database).await;
+        let explained = async |parameters: &str| server.post(&format!("/api/shop/customers/explain{parameters}"), "{}").await;
+        let sql = |answer: Value| answer["levels"][0]["sql"].as_str().expect("a text").to_owned();
+        let all = sql(explained("").await.good());
+        assert!(all.contains("count(*)") && !all.contains("max("), "{backend:?}: {all}");
+        let narrow = sql(explained("?fields=id").await.good());
+        assert!(narrow.starts_with("SELECT t0.\"id\"\n") || narrow.starts_with("SELECT t0.\"id\" FROM"), "{backend:?}: {narrow}");
+        // A field that is not eager, with its own condition.
+        let lazy = explained("?fields=largest").await.good();
+        let predicate = &lazy["levels"][0]["predicates"][0];
+        assert_eq!((&predicate["source"], &predicate["field"]), (&json!("field"), &json!("largest")), "{backend:?}: {lazy}");
+        assert_eq!(explained("?fields=bogus").await.fault(), ("QS302".to_owned(), "/fields".to_owned()), "{backend:?}");
+        assert_eq!(explained("?operation=keyset-paginate&fields=").await.fault().0, "QS105", "{backend:?}");
+    }
+}
+
+// contract P5.3, contract E6.5, contract E8.2
+#[tokio::test]
+async fn no_document_names_the_hidden_source_of_a_derived_field() {
+    let hidden = r#"profile = { type = "json", hidden = true }
+a = { json = "profile", path = ["secretPath"], type = "int" }
+createdMonth = { bucket = "month", of = "createdAt" }
+"#;
+    let manifest = shop::MANIFEST.replacen("profile = \"json\"\n", hidden, 1);
+    let database = shop::database(Backend::Sqlite).await;
+    let server = Setup::new(&manifest).serve(&database).await;
+    for path in ["/api/openapi.json", "/docs/resources.json"] {
+        let text = server.get(path).await.text();
+        assert!(text.contains("a value inside json") && text.contains("start of the month of `createdAt`"), "{path}");
+        assert!(!text.contains("profile") && !text.contains("secretPath"), "{path}");
+    }
+}
+
 // contract P5.1, contract Q16.1
 #[tokio::test]
 async fn a_keyset_page_continues_after_a_derived_field() {

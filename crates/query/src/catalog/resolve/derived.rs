@@ -104,7 +104,7 @@ fn related(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, fun
         },
     };
     let kind = function.kind(measured.map(|id| &target.fields[id].kind));
-    let stored = Derived::Related(RelatedValue { relation: index, function, of: of.into(), measured, filter: None, same_as: place.id });
+    let stored = Derived::Related(RelatedValue { relation: index, function, measured, filter: None, same_as: place.id });
     settle_field(resolver, catalog, place, kind, stored);
     catalog.resources[place.resource].fields[place.id].nullable = takes_field;
     true

@@ -13,7 +13,7 @@ impl SchemaBuilder<'_> {
         let shown: Vec<(FieldId, &Field)> = self.resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden).collect();
         let mut properties: Vec<(String, Json)> = Vec::with_capacity(shown.len() + self.resource.relations.len());
         for (id, field) in &shown {
-            properties.push((field.name.clone(), described(self.field(*id, field), row_field(self.resource, field))));
+            properties.push((field.name.clone(), described(self.field(*id, field), row_field(self.catalog, self.resource, field))));
         }
         for relation in &self.resource.relations {
             let target = self.target(relation, "");

@@ -38,7 +38,7 @@ impl SchemaBuilder<'_> {
         ];
         for (id, field) in self.resource.fields.iter().enumerate() {
             if fits(field) && usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
-                properties.push((field.name.clone(), described(self.operators(id), statement_field(self.resource, field))));
+                properties.push((field.name.clone(), described(self.operators(id), statement_field(self.catalog, self.resource, field))));
             }
         }
         for relation in &self.resource.relations {

@@ -28,7 +28,7 @@ impl TypeWriter<'_> {
         _ = writeln!(out, "export interface {clause} {{\n  and?: readonly {clause}[];\n  or?: readonly {clause}[];\n  not?: {clause};");
         for (id, field) in self.resource.fields.iter().enumerate() {
             if fits(field) && usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
-                comment(out, "  ", &statement_field(self.resource, field));
+                comment(out, "  ", &statement_field(self.catalog, self.resource, field));
                 _ = writeln!(out, "  {}?: {};", field.name, operators_of(&field.kind, &self.asked_type(id)));
             }
         }

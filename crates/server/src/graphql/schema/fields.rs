@@ -2,28 +2,28 @@
 
 use std::fmt::Write;
 
-use query::catalog::{Field, Mask, Relation, Resource};
+use query::catalog::{Catalog, Field, Mask, Relation, Resource};
 use query::json::write_text;
 use query::types::{Scalar, Type};
 
 /// The fields of a hub record, whose names GraphQL can all use.
-pub(super) fn object_fields(sdl: &mut String, resource: &Resource) {
+pub(super) fn object_fields(sdl: &mut String, catalog: &Catalog, resource: &Resource) {
     for field in resource.fields.iter().filter(|field| !field.hidden) {
-        object_field(sdl, resource, field);
+        object_field(sdl, catalog, resource, field);
     }
 }
 
-pub(super) fn object_field(sdl: &mut String, resource: &Resource, field: &Field) {
-    describe(sdl, "  ", &field_description(resource, field));
+pub(super) fn object_field(sdl: &mut String, catalog: &Catalog, resource: &Resource, field: &Field) {
+    describe(sdl, "  ", &field_description(catalog, resource, field));
     _ = writeln!(sdl, "  {}: {}", field.name, field_type(&field.kind));
 }
 
-fn field_description(resource: &Resource, field: &Field) -> String {
+fn field_description(catalog: &Catalog, resource: &Resource, field: &Field) -> String {
     let mut text = format!("`{}`", field.kind.name());
     if resource.key_fields().any(|key| key.name == field.name) {
         text.push_str(", part of the key");
     }
-    if let Some(origin) = query::describe::origin(resource, field) {
+    if let Some(origin) = query::describe::origin(catalog, resource, field) {
         _ = write!(text, ", {origin}");
     } else if !field.nullable {
         text.push_str(", set in every row");

@@ -149,7 +149,7 @@ fn answer(sdl: &mut String, (name, description, members): &AnswerShape) {
 fn client_secret(catalog: &Catalog) -> String {
     let mut sdl = String::from("\n\"A client and its secret, which is shown only once.\"\ntype OAuthClientSecret {\n");
     if let Some(id) = catalog.by_name("oAuth.client") {
-        object_fields(&mut sdl, catalog.resource(id));
+        object_fields(&mut sdl, catalog, catalog.resource(id));
     }
     sdl.push_str("  \"The client secret; the hub stores only its digest.\"\n  secret: String!\n");
     sdl.push_str("  \"The seconds for which the previous secret stays valid, if there was one.\"\n  previousCountsFor: Int\n}\n");
