@@ -296,7 +296,9 @@ impl<'c, 's> Planner<'c, 's> {
         let found = resource.field(name);
         if rights != Rights::Viewer {
             if found.is_none() {
-                self.fault(Code::UnknownField, at, format!("`{}` has no field `{name}`", resource.full_name));
+                let known: Vec<&str> = resource.fields.iter().map(|field| field.name.as_str()).collect();
+                let hint = did_you_mean(name, &known);
+                self.fault(Code::UnknownField, at, format!("`{}` has no field `{name}`{hint}", resource.full_name));
             }
             return found;
         }

@@ -322,7 +322,8 @@ impl Reader {
         if let Some(Some(items)) = items {
             return Some(items);
         }
-        self.fault(value.span().start, format!("`{key}` must be an array of strings"));
+        let hint = if key == "path" { ", also for the place of an element: `path = [\"items\", \"0\"]`" } else { "" };
+        self.fault(value.span().start, format!("`{key}` must be an array of strings{hint}"));
         None
     }
 

@@ -84,10 +84,10 @@ impl<'c> Planner<'c, '_> {
                 }
             };
         }
-        let visible = subject.rights != Rights::Viewer || subject.resource.field(name).is_some_and(|(_, field)| self.viewer.knows(field));
-        if !visible {
+        let is_known = |(_, field): (_, &Field)| subject.rights == Rights::Manifest || self.viewer.knows(field);
+        if !subject.resource.field(name).is_some_and(is_known) {
             if self.count_node(at) {
-                self.unknown_name(subject.resource, name, at);
+                self.unknown_name(subject, name, at);
             }
             return Predicate::Never;
         }
@@ -107,8 +107,12 @@ impl<'c> Planner<'c, '_> {
         if usable { predicate } else { Predicate::Never }
     }
 
-    fn unknown_name(&mut self, resource: &Resource, name: &str, at: Location) {
-        let hint = did_you_mean(name, &[self.field_names(resource), self.relation_names(resource)].concat());
+    fn unknown_name(&mut self, Subject { resource, rights, .. }: Subject<'c>, name: &str, at: Location) {
+        let known = match rights {
+            Rights::Viewer => [self.field_names(resource), self.relation_names(resource)].concat(),
+            Rights::Manifest => all_names(resource).collect(),
+        };
+        let hint = did_you_mean(name, &known);
         let name = shorten(name);
         self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
     }
@@ -176,4 +180,9 @@ pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constrai
         }
     }
     planner.faults.finish()
+}
+
+fn all_names(resource: &Resource) -> impl Iterator<Item = &str> {
+    let relations = resource.relations.iter().map(|relation| relation.name.as_str());
+    resource.fields.iter().map(|field| field.name.as_str()).chain(relations)
 }

@@ -171,7 +171,8 @@ impl Resolver {
                 Ok(value) if value != Value::Null => Some(Bound { value, json: json.clone() }),
                 Ok(_) => None,
                 Err(message) => {
-                    self.fault(*line, format!("field `{name}`: `{key}` {message}"));
+                    let hint = if is_path(json) { "; to compute the value from related rows, leave out `type`" } else { "" };
+                    self.fault(*line, format!("field `{name}`: `{key}` {message}{hint}"));
                     None
                 }
             }
@@ -202,4 +203,10 @@ impl Resolver {
             }
         }
     }
+}
+
+/// Whether it is `relation.field`, which a derived field would be computed from.
+fn is_path(json: &Json) -> bool {
+    let is_name = |name: &str| name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    matches!(json, Json::Text(text) if text.split_once('.').is_some_and(|(relation, field)| is_name(relation) && is_name(field)))
 }
