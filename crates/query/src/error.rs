@@ -182,6 +182,12 @@ impl Faults {
 
 /// A message about this layer, without found values of a wire constraint: another program may have added the constraint.
 pub(crate) fn about(layer: Layer, message: impl Into<String>) -> String {
+impl From<Error> for Faults {
+    fn from(error: Error) -> Self {
+        Faults(error.faults)
+    }
+}
+
     let mut message = message.into();
     if layer == Layer::Constraint
         && let Some(end) = message.find("; found ")

@@ -32,6 +32,7 @@ pub fn merge(query: Statement, constraint: Statement) -> Statement {
         // A constraint has no offset: it would hide rows that its `where` allows.
         offset: query.offset,
         fields: query.fields,
+        leaves_rows_out: query.leaves_rows_out,
         places,
         repeated,
         faults,

@@ -13,7 +13,6 @@ use crate::messages::{did_you_mean, quoted_list};
 use crate::pointer::{Layer, Location, Places, Pointer};
 use crate::statement::Statement;
 
-pub(crate) use field_selection::FIELDS;
 pub use field_selection::field_selection;
 
 /// The largest `limit`, at top level and in every relation node.

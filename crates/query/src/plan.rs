@@ -177,7 +177,7 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
         Operation::KeysetPaginate => Some(statement.limit.unwrap_or(keyset::DEFAULT_LIMIT).min(max_rows.unwrap_or(u64::MAX))),
         Operation::Paginate | Operation::List => row_cap.or(statement.limit),
     };
-    let bounds = Bounds { limit, offset: statement.offset };
+    let bounds = Bounds { limit: if statement.leaves_rows_out { Some(0) } else { limit }, offset: statement.offset };
     let mut body = match &statement.aggregation {
         Some(aggregation) => PlanBody::Groups(planner.grouped(table, filters, aggregation, bounds)),
         None => PlanBody::Rows(planner.rows(table, filters, bounds)),

@@ -135,11 +135,16 @@ pub struct Query {
 }
 
 impl Query {
-    /// The same rows without loaded relations.
-    #[must_use]
-    pub fn without_relations(mut self) -> Self {
-        self.root.children.clear();
-        self
+    /// The last row of a keyset page and the one after it, without anything to show: only where the page ends.
+    pub fn end_of_page(&self, dialect: Dialect) -> Option<Self> {
+        let PageEnd { rows, position } = self.root.page_end.clone()?;
+        let before = rows.checked_sub(1)?;
+        let page = &self.root.sql;
+        let mut writer = Writer { text: format!("SELECT * FROM ({}) AS page LIMIT 2 OFFSET ", page.text), ..Writer::new(dialect) };
+        writer.params.clone_from(&page.params);
+        writer.bind_count(before as u64);
+        let root = Level { sql: writer.finish(), outputs: Vec::new(), children: Vec::new(), page_end: Some(PageEnd { rows: 1, position }) };
+        Some(Query { root, limit: Some(1), ..self.clone() })
     }
 }
 

@@ -1,8 +1,11 @@
 //! The parsed Query Statement: its grammar is checked, its names and types are not.
 
-use crate::error::{Code, Faults};
+use crate::error::{Code, Error, Faults};
 use crate::json::Json;
 use crate::pointer::{Layer, Location, Places};
+
+/// The place of a fault of the parameter `fields`.
+pub(crate) const FIELDS: &str = "/fields";
 
 /// A parsed statement, of one layer or merged from several.
 #[derive(Clone, Debug)]
@@ -20,6 +23,8 @@ pub struct Statement {
     pub(crate) offset: Option<u64>,
     /// What rows show; all fields if none.
     pub(crate) fields: Option<FieldSelection>,
+    /// Whether the answer shows nothing of the rows, not even their number on the page.
+    pub(crate) leaves_rows_out: bool,
     /// One for each layer.
     pub(crate) places: Vec<Places>,
     /// Names in `order` and `relations` that a constraint repeats: the place in the query and the place in the constraint.
@@ -30,7 +35,20 @@ pub struct Statement {
 
 /// The fields and relations that rows show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldSelection(pub(crate) Vec<SelectedField>);
+pub struct FieldSelection {
+    pub(crate) fields: Vec<SelectedField>,
+    place: SelectionPlace,
+}
+
+/// Where a selection was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum SelectionPlace {
+    /// In the parameter `fields`.
+    #[default]
+    Parameter,
+    /// In a GraphQL document, below the root field: a JSON Pointer of field names.
+    Document(Box<str>),
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SelectedField {
@@ -40,27 +58,44 @@ pub(crate) struct SelectedField {
 }
 
 impl FieldSelection {
+    /// The selection of a root field of a GraphQL document, to be filled.
+    pub fn of_document() -> Self {
+        FieldSelection { fields: Vec::new(), place: SelectionPlace::Document("".into()) }
+    }
+
     /// Adds a field, or a relation with all its fields.
     pub fn add(&mut self, name: &str) {
-        match self.0.iter_mut().find(|field| *field.name == *name) {
+        match self.fields.iter_mut().find(|field| *field.name == *name) {
             Some(field) => field.below = None,
-            None => self.0.push(SelectedField { name: name.into(), below: None }),
+            None => self.fields.push(SelectedField { name: name.into(), below: None }),
         }
     }
 
     /// Adds fields of a relation. A relation that is here with all its fields stays so.
     pub fn add_below(&mut self, name: &str, add: impl FnOnce(&mut FieldSelection)) {
-        let index = self.0.iter().position(|field| *field.name == *name).unwrap_or_else(|| {
-            self.0.push(SelectedField { name: name.into(), below: Some(FieldSelection::default()) });
-            self.0.len() - 1
+        let index = self.fields.iter().position(|field| *field.name == *name).unwrap_or_else(|| {
+            let place = match &self.place {
+                SelectionPlace::Parameter => SelectionPlace::Parameter,
+                SelectionPlace::Document(above) => SelectionPlace::Document(format!("{above}/{name}").into()),
+            };
+            self.fields.push(SelectedField { name: name.into(), below: Some(FieldSelection { fields: Vec::new(), place }) });
+            self.fields.len() - 1
         });
-        if let Some(below) = &mut self.0[index].below {
+        if let Some(below) = &mut self.fields[index].below {
             add(below);
         }
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&SelectedField> {
-        self.0.iter().find(|field| *field.name == *name)
+        self.fields.iter().find(|field| *field.name == *name)
+    }
+
+    /// The place of a fault of this name.
+    pub(crate) fn pointer(&self, name: &str) -> String {
+        match &self.place {
+            SelectionPlace::Parameter => FIELDS.to_owned(),
+            SelectionPlace::Document(above) => format!("{above}/{name}"),
+        }
     }
 }
 
@@ -224,6 +259,7 @@ impl Statement {
             limit_layer: layer,
             offset: None,
             fields: None,
+            leaves_rows_out: false,
             places: vec![Places::new(layer)],
             repeated: Vec::new(),
             faults: Faults::default(),
@@ -234,6 +270,25 @@ impl Statement {
     #[must_use]
     pub fn showing(mut self, fields: Option<FieldSelection>) -> Self {
         self.fields = fields;
+        self
+    }
+
+    /// The same for the parameter `fields` of a request, whose faults are reported with those of the statement.
+    #[must_use]
+    pub fn showing_parameter(mut self, fields: Result<Option<FieldSelection>, Error>) -> Self {
+        match fields {
+            Ok(fields) => self.showing(fields),
+            Err(error) => {
+                self.faults.absorb(error.into());
+                self
+            }
+        }
+    }
+
+    /// The same statement for an answer that shows its total only. No row is read.
+    #[must_use]
+    pub fn without_rows(mut self) -> Self {
+        self.leaves_rows_out = true;
         self
     }
 

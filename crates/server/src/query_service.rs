@@ -1,6 +1,7 @@
 //! Answers Query Statements, for every protocol: permission, validation, SQL, rows.
 
 pub mod explain;
+pub(crate) mod field_parameter;
 pub(crate) mod operation;
 pub mod reader;
 mod replica;

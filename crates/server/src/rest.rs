@@ -10,12 +10,10 @@ use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::catalog::write_rules::WriteOperation;
 use query::catalog::{Resource, ResourceId};
-use query::error::{Code, Error};
 use query::parse;
 use query::payload::{self, WriteForm};
 use query::plan::Operation;
 use query::policy::{ReadAccess, WriteAccess};
-use query::statement::FieldSelection;
 use store::Answer;
 use store::run::Format;
 
@@ -26,6 +24,7 @@ use crate::caller::Caller;
 use crate::http::{accept, body};
 use crate::metrics::NamedResources;
 use crate::problem::{NO_SUCH_PATH, Problem};
+use crate::query_service::field_parameter::field_parameter;
 use crate::query_service::operation::ReadOperation;
 use crate::query_service::reader::Reading;
 use crate::query_service::write::{WriteAnswer, WriteTarget};
@@ -221,10 +220,10 @@ async fn rows(
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let decoded = id.map(|id| key_parts(id, entrance.resource().key.len()));
-    let fields = field_parameter(head.uri.query())?;
     let render = || {
         let body = parse::body(&bytes)?;
-        queries.render(entrance, operation, decoded.as_deref(), parse::Body { query: body.query.showing(fields), ..body })
+        let query = body.query.showing_parameter(field_parameter(head.uri.query()));
+        queries.render(entrance, operation, decoded.as_deref(), parse::Body { query, ..body })
     };
     let query = queries.validate(caller.key(), bytes.len(), render).await??;
     drop(bytes);
@@ -242,19 +241,6 @@ async fn rows(
         response.headers_mut().insert(ETAG, etag);
     }
     Ok(response)
-}
-
-/// The parameter `fields`. Other parameters are ignored.
-fn field_parameter(query: Option<&str>) -> Result<Option<FieldSelection>, Problem> {
-    let mut named = query.unwrap_or_default().split('&').filter_map(|pair| match pair.split_once('=').unwrap_or((pair, "")) {
-        ("fields", names) => Some(names),
-        _ => None,
-    });
-    let Some(names) = named.next() else { return Ok(None) };
-    if named.next().is_some() {
-        return Err(Error::one(Code::DuplicateKey, "/fields", "`fields` came more than once; write one list with commas").into());
-    }
-    Ok(Some(parse::field_selection(&percent_decode_str(names).decode_utf8_lossy())?))
 }
 
 /// One row on each line if the client prefers that to JSON, and the operation is `list`.

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use crate::error::{Code, shorten};
 use crate::json;
 use crate::messages::quoted_list;
-use crate::parse::FIELDS;
 use crate::pointer::{Layer, Location};
-use crate::statement::{AggregateField, Aggregation, Direction, Function, MeasureAlias, RelationNode};
+use crate::statement::{AggregateField, Aggregation, Direction, FIELDS, Function, MeasureAlias, RelationNode};
 
 use super::path::{Following, Path, to_many};
 use super::predicate::{Column, Predicate};

@@ -1,9 +1,8 @@
 //! Rows of the root and of loaded relations, a level each.
 
-use crate::catalog::{Mask, Resource};
+use crate::catalog::{Mask, Relation, Resource};
 use crate::error::{Code, shorten};
 use crate::messages::did_you_mean;
-use crate::parse::FIELDS;
 use crate::pointer::Layer;
 use crate::statement::{FieldSelection, RelationNode, SelectedField};
 
@@ -67,13 +66,14 @@ impl<'c> Planner<'c, '_> {
 
     /// Reports names of a selection that are no field and no loaded relation.
     fn check_selection(&mut self, resource: &'c Resource, loaded: &[RelationNode], selection: Option<&FieldSelection>) {
-        for SelectedField { name, below } in selection.into_iter().flat_map(|selection| &selection.0) {
+        let Some(selection) = selection else { return };
+        for SelectedField { name, below } in &selection.fields {
             let field = resource.field(name).filter(|(_, field)| self.viewer.knows(field));
             let (code, message) = match (field, self.usable_relation(resource, name, Rights::Viewer)) {
                 (Some(_), _) if below.is_none() => continue,
                 (Some(_), _) => (Code::DotPath, format!("`{name}` of `{}` is a field, and has no fields", resource.full_name)),
-                // If it cannot be loaded, that is reported already.
-                _ if loaded.iter().any(|relation| relation.name == *name) => continue,
+                // One that the statement names is reported already if it cannot be loaded. One that the manifest loads is as unknown as any.
+                (None, relation) if is_loaded(loaded, name, relation) => continue,
                 // The parser has left out relations, and said so.
                 (None, Some(_)) if !self.statement.faults.is_empty() => continue,
                 (None, Some(_)) => (Code::UnknownRelation, format!("`fields` names the relation `{name}`; load it in `relations`")),
@@ -82,7 +82,7 @@ impl<'c> Planner<'c, '_> {
                     (Code::UnknownField, format!("`{}` has no field or relation `{}`{hint}", resource.full_name, shorten(name)))
                 }
             };
-            self.faults.add(code, || FIELDS.into(), message);
+            self.faults.add(code, || selection.pointer(name), message);
         }
     }
 
@@ -105,4 +105,8 @@ impl<'c> Planner<'c, '_> {
         }
         shown
     }
+}
+
+fn is_loaded(nodes: &[RelationNode], name: &str, usable: Option<&Relation>) -> bool {
+    nodes.iter().any(|node| *node.name == *name && (usable.is_some() || !node.at.layer.is_manifest()))
 }

@@ -9,6 +9,7 @@ use query::catalog::ResourceId;
 use query::json::Json;
 use query::parse;
 use query::plan::Operation;
+use query::statement::{FieldSelection, Statement};
 use store::Answer;
 use store::run::Format;
 
@@ -84,6 +85,7 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
         QueryField::Find | QueryField::FindById | QueryField::Me => (Operation::Find, Format::Json),
     };
     let is_page = matches!(query_field, QueryField::Paginate | QueryField::KeysetPaginate);
+    let page_parts = is_page.then(|| root.subfields(document, variables));
     let render = || {
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
         let (query, kind) = if has_aggregation(query.as_ref()) {
@@ -92,25 +94,32 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
             (selected_relations::with_selected(&shape, query), RowKind::Row)
         };
         let mut body = parse::layers(query, constraint);
-        // The rows of a page are not typed: they show everything.
-        if kind == RowKind::Row && !is_page {
-            body.query = body.query.showing(Some(shape.field_selection()));
-        }
+        body.query = match &page_parts {
+            Some(parts) => of_page(body.query, parts, kind),
+            None if kind == RowKind::Row => body.query.showing(Some(shape.field_selection())),
+            None => body.query,
+        };
         service.queries.render(access, operation, key.as_deref(), body).map(|query| (query, kind))
     };
     let (query, kind) = service.queries.validate(caller.key(), input_bytes, render).await??;
     if let Some(max) = query.row_cap {
         _ = execution.row_cap.set(max);
     }
-    if is_page {
-        let parts = root.subfields(document, variables);
-        let has_rows = parts.iter().any(|part| part.field().name == "rows");
-        let query = if has_rows { query } else { query.without_relations() };
-        let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), name, query, format)).await?;
-        return page_answer(answer, &field.selection_set.ty, &parts, budget).await;
-    }
     let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), name, query, format)).await?;
-    rows_answer(answer, &shape, kind, query_field, budget).await
+    match &page_parts {
+        Some(parts) => page_answer(answer, &field.selection_set.ty, parts, budget).await,
+        None => rows_answer(answer, &shape, kind, query_field, budget).await,
+    }
+}
+
+/// The statement of a page with these parts. Its rows are not typed: they show everything, and are not read if nothing names them.
+fn of_page(statement: Statement, parts: &[SelectedField<'_>], kind: RowKind) -> Statement {
+    let names = |name: &str| parts.iter().any(|part| part.field().name == name);
+    if names("rows") {
+        return statement;
+    }
+    let statement = if kind == RowKind::Row { statement.showing(Some(FieldSelection::of_document())) } else { statement };
+    if names("count") || names("next") { statement } else { statement.without_rows() }
 }
 
 pub(super) async fn administer(

@@ -66,7 +66,7 @@ impl<'d> RowShape<'d> {
 
     /// What the store reads for this shape.
     pub(super) fn field_selection(&self) -> FieldSelection {
-        let mut selection = FieldSelection::default();
+        let mut selection = FieldSelection::of_document();
         self.select(&mut selection);
         selection
     }

@@ -39,6 +39,23 @@ async fn a_refused_statement_has_the_problem_of_rest() {
 
 // contract G2.4
 #[tokio::test]
+async fn a_selected_field_that_the_caller_does_not_know_is_named_by_its_path() {
+    let derived = "[resource.shop.customer.fields]\nplanCount = { count = \"plans\" }\n";
+    let manifest = shop::MANIFEST.replacen("[resource.shop.customer.fields]\n", derived, 1);
+    let database = shop::database(BACKENDS[1]).await;
+    let server = Setup::new(&manifest).serve(&database).await;
+    for (document, path) in [
+        ("{ shopGetCustomers { id planCount } }", "/planCount"),
+        ("{ shopGetOrders { id owner: customer { other: planCount } } }", "/customer/planCount"),
+    ] {
+        let errors = errors(&send(&server, document, Value::Null).await);
+        let fault = &errors[0]["extensions"]["errors"][0];
+        assert_eq!((&fault["code"], &fault["path"]), (&json!("QS302"), &json!(path)), "{document}");
+    }
+}
+
+// contract G2.4
+#[tokio::test]
 async fn one_refused_field_leaves_the_others_answered() {
     for backend in BACKENDS {
         let (server, _database) = shop::open(backend).await;

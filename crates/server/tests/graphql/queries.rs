@@ -200,6 +200,33 @@ async fn fragments_aliases_and_conditions_apply() {
     }
 }
 
+// contract G1.5, contract E1.2
+#[tokio::test]
+async fn a_page_without_its_rows_has_the_same_numbers() {
+    let groups = r#"aggregation: { fields: [{ fn: "count", field: "*" }], groupBy: ["customerId"] }"#;
+    let one = r#"aggregation: { fields: [{ fn: "count", field: "*" }] }"#;
+    let document = format!(
+        r#"{{ all: shopPaginateCustomers {{ total }} short: shopPaginateCustomers(query: {{ limit: 2 }}) {{ total count }}
+            late: shopPaginateCustomers(query: {{ offset: 1, limit: 1, relations: {{ orders: true }} }}) {{ total }}
+            groups: shopPaginateOrders(query: {{ {groups} }}) {{ total }} few: shopPaginateOrders(query: {{ {groups}, limit: 2 }}) {{ total count }}
+            one: shopPaginateOrders(query: {{ {one} }}) {{ total }}
+            name: shopKeysetPaginateItems {{ __typename }} page: shopKeysetPaginateItems(query: {{ limit: 7 }}) {{ count }} }}"#
+    );
+    for backend in BACKENDS {
+        let (server, _database) = shop::open(backend).await;
+        let expected = json!({
+            "all": { "total": 3 }, "short": { "total": 3, "count": 2 }, "late": { "total": 3 }, "groups": { "total": 3 },
+            "few": { "total": 3, "count": 2 }, "one": { "total": 1 }, "name": { "__typename": "KeysetPagination" }, "page": { "count": 7 },
+        });
+        assert_eq!(data(&server, &document, Value::Null).await, expected, "{backend:?}");
+        // The statement is checked as a whole.
+        for query in ["limit: 10001", "relations: { plans: true }", "order: [{ field: nope }]"] {
+            let refused = send(&server, &format!("{{ shopPaginateCustomers(query: {{ {query} }}) {{ total }} }}"), Value::Null).await;
+            assert_eq!(errors(&refused).len(), 1, "{backend:?} {query}");
+        }
+    }
+}
+
 // contract G1.3
 #[tokio::test]
 async fn a_long_list_is_complete() {

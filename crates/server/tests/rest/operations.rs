@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{BACKENDS, shop};
+use crate::support::{BACKENDS, Backend, Setup, shop};
 
 // contract E1.1, contract E1.2, contract Q9.1, contract Q1.2
 #[tokio::test]
@@ -270,5 +270,41 @@ async fn fields_narrows_what_rows_show() {
         let groups =
             post("/api/shop/customers/list?fields=id", r#"{"aggregation":{"fields":[{"fn":"count","field":"*"}]}}"#).await.problem(400);
         assert_eq!((&groups["errors"][0]["code"], &groups["errors"][0]["path"]), (&json!("QS109"), &json!("/fields")));
+    }
+}
+
+// contract E1.6, contract Q1.7
+#[tokio::test]
+async fn the_faults_of_fields_are_reported_with_the_others() {
+    let (server, _database) = shop::open(Backend::Sqlite).await;
+    let faults = async |path: &str, query: &str| {
+        let answer = server.post(&format!("/api/shop/customers/{path}"), format!("{{\"query\":{query}}}")).await;
+        answer.faults().into_iter().map(|(code, path)| format!("{code} {path}")).collect::<Vec<_>>()
+    };
+    assert_eq!(faults("list?fields=a,,b", r#"{"nope":1}"#).await, ["QS102 /query/nope", "QS105 /fields"]);
+    assert_eq!(faults("list?feilds=id", r#"{"limit":-1}"#).await, ["QS203 /query/limit", "QS102 /feilds"]);
+    assert_eq!(faults("paginate?fields[]=id", "{}").await, ["QS102 /fields[]"]);
+    let blanks = server.post("/api/shop/customers/list?fields=id%2C+name", r#"{"query":{"where":{"id":{"eq":1}}}}"#).await.good();
+    assert_eq!(blanks, json!([{"id": 1, "name": "Ana"}]));
+}
+
+// contract E1.6, contract P2.2
+#[tokio::test]
+async fn fields_names_no_relation_that_only_the_manifest_may_follow() {
+    let manifest =
+        format!("[resource.shop.customer]\nconstraint = {{ relations = {{ plans = true, orders = true }} }}\n{}", shop::MANIFEST);
+    for backend in BACKENDS {
+        let database = shop::database(backend).await;
+        let server = Setup::new(&manifest).serve(&database).await;
+        for name in ["plans", "plans.title", "plans.nope", "planz"] {
+            let answer = server.post(&format!("/api/shop/customers/list?fields={name}"), "{}").await;
+            assert_eq!(answer.fault(), ("QS302".to_owned(), "/fields".to_owned()), "{backend:?} {name}");
+            assert!(!answer.text().contains("did you mean"), "{backend:?} {}", answer.text());
+        }
+        let loaded = server.post("/api/shop/customers/find/1?fields=id,orders.id", "{}").await.good();
+        assert_eq!(loaded["orders"].as_array().map(Vec::len), Some(2), "{backend:?}");
+        let allowed = Setup::new(&manifest).viewer(&["vault.secretPlan.get"]).serve(&database).await;
+        let shown = allowed.post("/api/shop/customers/find/1?fields=plans.title", "{}").await.good();
+        assert_eq!(shown, json!({"plans": [{"title": "move the moon"}]}), "{backend:?}");
     }
 }

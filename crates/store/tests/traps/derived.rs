@@ -6,6 +6,7 @@ use query::catalog::Catalog;
 use query::parse;
 use query::policy::{self, Viewer};
 use query::sql::{Dialect, index_expression};
+use query::statement::FieldSelection;
 use query::{plan, sql};
 use serde_json::{Value, json};
 use store::run::Format;
@@ -736,6 +737,12 @@ async fn a_value_is_looked_up_once() {
     assert_eq!(lookups(&json!({}), Some("id,n,again")), 1, "equal fields that are only shown share a value too");
     let shown = text(&catalog, Dialect::Postgres, &json!({}), None, &operator);
     assert!(!shown.contains("max("), "a field that is not eager is not looked up: {shown}");
+    // Who asks for the total alone reads no row.
+    let access = policy::authorize_read(&catalog, catalog.by_name("t.row").expect("a resource"), &operator).expect("access");
+    let body = parse::body(br#"{"query": {"order": [{"field": "id"}]}}"#).expect("a body");
+    let total = body.query.showing(Some(FieldSelection::of_document())).without_rows();
+    let total = sql::render(&plan::plan(access, total, plan::Operation::Paginate, None).expect("a plan"), Dialect::Postgres);
+    assert_eq!((total.root.sql.text().starts_with("SELECT 1 FROM"), total.limit), (true, Some(0)), "{}", total.root.sql.text());
     // A masked value is not even read.
     let nobody = Viewer::new([], json!({}));
     let query = json!({});
