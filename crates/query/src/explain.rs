@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Object, json};
 
+use crate::catalog::Field;
 use crate::json::Json;
 use crate::plan::predicate::Predicate;
 use crate::plan::write::WritePlan;
@@ -187,12 +188,20 @@ struct Predicates<'s> {
     dialect: Dialect,
 }
 
+/// Where a predicate comes from.
+#[derive(Clone, Copy)]
+enum Source<'f> {
+    Layer(Layer),
+    /// The `where` of a derived field.
+    Field(&'f Field),
+}
+
 impl<'s> Predicates<'s> {
     fn of(scope: &Scope<'_>, sql: &'s Sql, dialect: Dialect) -> Vec<Object> {
         let mut predicates = Predicates { list: Vec::new(), sql, dialect };
         predicates.table(&scope.table);
         for (layer, predicate) in &scope.filters {
-            predicates.predicate(&scope.table, *layer, predicate);
+            predicates.predicate(&scope.table, Source::Layer(*layer), predicate);
         }
         for join in &scope.joins {
             predicates.table(&join.table);
@@ -207,20 +216,29 @@ impl<'s> Predicates<'s> {
                 json!({ "source": Layer::Policy.as_str(), "resource": resource, "sql": "TRUE", "parameters": [], "unless": permission }),
             );
         }
-        self.predicate(table, Layer::Policy, table.policy());
+        self.predicate(table, Source::Layer(Layer::Policy), table.policy());
         for lookup in table.lookups() {
             self.table(&lookup.table);
-            self.predicate(&lookup.table, Layer::Policy, &lookup.filter);
+            self.predicate(&lookup.table, Source::Field(lookup.field), &lookup.filter);
         }
     }
 
-    fn predicate(&mut self, table: &Table<'_>, layer: Layer, predicate: &Predicate<'_>) {
+    fn predicate(&mut self, table: &Table<'_>, source: Source<'_>, predicate: &Predicate<'_>) {
         match predicate {
             Predicate::Always => {}
-            Predicate::All(all) => all.iter().for_each(|predicate| self.predicate(table, layer, predicate)),
+            Predicate::All(all) => all.iter().for_each(|predicate| self.predicate(table, source, predicate)),
             other => {
                 let sql = fragment(other, self.sql, self.dialect);
-                self.list.push(json!({ "source": layer.as_str(), "resource": table.resource.full_name, "sql": sql.text(), "parameters": parameters(sql.params()) }));
+                let (word, field) = match source {
+                    Source::Layer(layer) => (layer.as_str(), None),
+                    Source::Field(field) => ("field", Some(field).filter(|field| !field.hidden)),
+                };
+                let resource = &table.resource.full_name;
+                let mut shown = json!({ "source": word, "resource": resource, "sql": sql.text(), "parameters": parameters(sql.params()) });
+                if let Some(field) = field {
+                    shown["field"] = json!(field.name);
+                }
+                self.list.push(shown);
                 self.inside(other);
             }
         }

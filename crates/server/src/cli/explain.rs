@@ -42,6 +42,9 @@ pub(super) struct ExplainArguments {
     /// The key of the row that a write changes; without it, the write of several rows is explained
     #[arg(long, value_name = "KEY")]
     id: Option<String>,
+    /// The fields that rows show, with commas between, such as id,name,orders.total
+    #[arg(long, value_name = "NAMES")]
+    fields: Option<String>,
     /// Run the statement and show the database's plan of each level
     #[arg(long)]
     analyze: bool,
@@ -69,12 +72,16 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
     let viewer = arguments.account.as_deref().map_or_else(|| Ok(Viewer::operator()), viewer)?;
     let show = |explained: Value| print(&if arguments.json { explained.to_string() } else { text(&explained, database.dialect()) });
     if WriteOperation::ALL.into_iter().any(|write| write.as_str() == arguments.operation) {
+        if arguments.fields.is_some() {
+            return Err(CommandError(format!("--fields names what rows show; `{}` takes none", arguments.operation)));
+        }
         return show(write(&arguments, &catalog, resource, &viewer, &bytes, database.dialect())?);
     }
     if arguments.id.is_some() {
         return Err(CommandError(format!("--id names the row of a write; `{}` takes none", arguments.operation)));
     }
     let statement = parse::document(&bytes).map_err(|error| CommandError(format!("{name}: {error}")))?;
+    let statement = statement.showing_parameter(arguments.fields.as_deref().map(parse::field_selection).transpose());
     let access = policy::authorize_read(&catalog, resource, &viewer)?;
     let named = OPERATIONS.into_iter().find(|(name, _)| *name == arguments.operation);
     let operation = named.map_or(Operation::Paginate, |(_, operation)| operation);
@@ -159,7 +166,9 @@ fn text(explained: &Value, dialect: Dialect) -> String {
         _ = writeln!(out, "\n{}\n  {}", if path.is_empty() { "root" } else { &path }, string(&level["sql"]));
         _ = writeln!(out, "  parameters: {}", list(&level["parameters"]));
         for predicate in level["predicates"].as_array().into_iter().flatten() {
-            _ = writeln!(out, "  {:<10} {}: {}", string(&predicate["source"]), string(&predicate["resource"]), string(&predicate["sql"]));
+            let field = predicate["field"].as_str().map(|name| format!(" {name}")).unwrap_or_default();
+            let source = string(&predicate["source"]) + &field;
+            _ = writeln!(out, "  {source:<10} {}: {}", string(&predicate["resource"]), string(&predicate["sql"]));
         }
         for line in level["plan"].as_array().into_iter().flatten() {
             _ = writeln!(out, "  | {}", string(line));

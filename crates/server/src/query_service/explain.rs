@@ -2,6 +2,7 @@
 
 use axum::extract::Request;
 use axum::response::Response;
+use query::error::Error;
 use query::merge::merged;
 use query::parse;
 use query::payload::{self, WriteBody, WriteForm};
@@ -19,6 +20,7 @@ use crate::http::body;
 use crate::problem::{NO_SUCH_PATH, Problem, WriteProblem};
 use crate::response;
 
+use super::field_parameter::field_parameter;
 use super::write::{WriteTarget, plan_of, unplanned};
 use super::{QueryService, key_parts};
 
@@ -34,7 +36,8 @@ pub enum Analyze {
     No,
 }
 
-/// Answers `POST …/explain`; `?analyze=true` adds the database's own plan, and `?operation=` names another operation than `paginate`.
+/// Answers `POST …/explain`; `?analyze=true` adds the database's own plan, `?operation=` names another operation than `paginate`, and
+/// `?fields=` the fields that rows show.
 pub(crate) async fn answer(
     queries: &QueryService,
     (caller, entrance): (&Caller, ReadAccess<'_, '_>),
@@ -48,7 +51,10 @@ pub(crate) async fn answer(
     let (head, body) = request.into_parts();
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
-    let read = || parse::body(&bytes).map(merged);
+    let read = || {
+        let body = parse::body(&bytes)?;
+        Ok::<_, Error>(merged(parse::Body { query: body.query.showing_parameter(field_parameter(head.uri.query())), ..body }))
+    };
     let statement = queries.validate(caller.key(), bytes.len(), read).await??;
     let _slot = queries.reader.slot(caller.key()).await?;
     // A caller over HTTP sees only what the policy allows.
@@ -79,6 +85,9 @@ async fn write(
     form: WriteForm,
     request: Request,
 ) -> Result<Response, Problem> {
+    if field_parameter(request.uri().query())?.is_some() {
+        return Err(Problem::Malformed("`fields` narrows the rows of reads; the answer of a write is narrowed by `returning`"));
+    }
     let resource = queries.catalog.by_name(&entrance.resource().full_name).ok_or(NO_SUCH_PATH)?;
     let access = queries.enter_write(resource, form, caller)?;
     let (head, body) = request.into_parts();
