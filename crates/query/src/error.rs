@@ -61,6 +61,8 @@ words! {
         Identifier = "QS313",
         /// The operation needs a key that the viewer sees.
         NoVisibleKey = "QS314",
+        /// A keyset page ends at a row whose position no statement can name.
+        UnsayablePosition = "QS315",
         /// The body of a write, or a part of it, has the wrong shape.
         WriteShape = "WR100",
         WriteUnknownKey = "WR101",
@@ -180,14 +182,14 @@ impl Faults {
     }
 }
 
-/// A message about this layer, without found values of a wire constraint: another program may have added the constraint.
-pub(crate) fn about(layer: Layer, message: impl Into<String>) -> String {
 impl From<Error> for Faults {
     fn from(error: Error) -> Self {
         Faults(error.faults)
     }
 }
 
+/// A message about this layer, without found values of a wire constraint: another program may have added the constraint.
+pub(crate) fn about(layer: Layer, message: impl Into<String>) -> String {
     let mut message = message.into();
     if layer == Layer::Constraint
         && let Some(end) = message.find("; found ")

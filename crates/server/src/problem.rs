@@ -71,7 +71,7 @@ pub enum Problem {
     #[error("the hub is unavailable, so no token can be checked; try again shortly")]
     HubUnavailable,
     #[error("{}", store_detail(.0))]
-    Store(#[from] store::Error),
+    Store(#[source] store::Error),
     #[error("{0}")]
     Write(#[from] WriteProblem),
     /// A bug or a misconfiguration. Only the log names it.
@@ -145,7 +145,6 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
         Problem::Store(store::Error::Overloaded),
         Problem::Store(store::Error::TooExpensive { cost: 0.0, max: 0.0 }),
         Problem::Store(store::Error::TooManyRows { max: 0 }),
-        Problem::Store(store::Error::UnsayableValue { field: String::new() }),
         Problem::Store(store::Error::NotReady(String::new())),
         Problem::Store(store::Error::Unsupported(store::Refusal::default())),
         Problem::Store(store::Error::Timeout),
@@ -236,9 +235,6 @@ impl Problem {
             Problem::Store(store::Error::TooManyRows { .. }) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "TOO_MANY_ROWS", "Too many related rows")
             }
-            Problem::Store(store::Error::UnsayableValue { .. }) => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "UNSAYABLE_VALUE", "Page ends at a value that no statement can name")
-            }
             Problem::Store(store::Error::NotReady(_)) => (StatusCode::SERVICE_UNAVAILABLE, "RESOURCE_NOT_READY", "Resource not ready"),
             Problem::Store(store::Error::Unsupported(_)) => {
                 (StatusCode::NOT_IMPLEMENTED, "UNSUPPORTED_BY_DATABASE", "Not supported by the database")
@@ -322,15 +318,19 @@ impl IntoResponse for Problem {
     }
 }
 
+impl From<store::Error> for Problem {
+    fn from(error: store::Error) -> Self {
+        match error {
+            // The rows tell that this statement cannot be continued.
+            store::Error::PageEnd(fault) => Problem::Statement(fault),
+            other => Problem::Store(other),
+        }
+    }
+}
+
 /// What a client hears of a failure of the database. The log has the error itself.
 fn store_detail(error: &store::Error) -> Cow<'static, str> {
     Cow::Borrowed(match error {
-        store::Error::UnsayableValue { field } => {
-            return Cow::Owned(format!(
-                "the last row of this page has a value in `{field}` that no statement can name, such as NaN, an infinite timestamp or an \
-                 invalid stored value; leave such rows out with `where`, order by another field, or ask for another `limit`"
-            ));
-        }
         store::Error::Overloaded => "every database connection is busy; try again shortly",
         store::Error::Unavailable(_) => "the database is unavailable; try again shortly",
         store::Error::TooExpensive { .. } => {

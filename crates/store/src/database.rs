@@ -186,14 +186,9 @@ impl Database {
             return self.stream(query, format).await;
         }
         let operation = query.operation;
-        let (query, page) = match &self.0 {
-            Engine::Postgres(postgres) => {
-                let page = postgres::page(postgres, &query).await?;
-                (query, page)
-            }
-            Engine::Sqlite(sqlite) => Box::pin(sqlite::page(sqlite, query)).await?,
-        };
+        let (query, page) = self.page(query).await?;
         let Some((batch, total)) = page else {
+            self.check_page_end(&query, format).await?;
             return self.stream(query, format).await;
         };
         if operation == Operation::Find && batch.len() == 0 {
@@ -205,6 +200,25 @@ impl Database {
         let frame = Frame::new(&query, format).ending_at(&batch.position);
         frame.next()?;
         Ok(self.in_chunks(frame, batch, total))
+    }
+
+    async fn page(&self, query: Query) -> Result<(Query, Option<(Batch, i64)>), Error> {
+        match &self.0 {
+            Engine::Postgres(postgres) => {
+                let page = postgres::page(postgres, &query).await?;
+                Ok((query, page))
+            }
+            Engine::Sqlite(sqlite) => Box::pin(sqlite::page(sqlite, query)).await,
+        }
+    }
+
+    /// Refuses a keyset page that ends where no statement can continue, before its first byte is sent.
+    async fn check_page_end(&self, query: &Query, format: Format) -> Result<(), Error> {
+        let Some(end) = query.end_of_page(self.dialect()) else { return Ok(()) };
+        if let (end, Some((batch, _))) = Box::pin(self.page(end)).await? {
+            Frame::new(&end, format).ending_at(&batch.position).next()?;
+        }
+        Ok(())
     }
 
     /// The database's plan of each level, by the path of relations. PostgreSQL runs the first rows, whose keys the level below needs.

@@ -31,11 +31,9 @@ pub enum Error {
         /// The limit (`QUERY_MAX_ROWS`).
         max: usize,
     },
-    #[error("the page ends at a value of {field} that no statement can name")]
-    UnsayableValue {
-        /// The name in `order`.
-        field: String,
-    },
+    /// A keyset page ends where no statement can continue.
+    #[error("{0}")]
+    PageEnd(query::error::Error),
     /// A record with this name or id exists already.
     #[error("it exists already")]
     Exists,

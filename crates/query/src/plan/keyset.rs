@@ -15,7 +15,7 @@ use super::order::append;
 use super::{PlanBody, Planner, Table};
 
 use cursor::CursorKey;
-pub use next::{NextStatement, PositionValue, UnsayableValue};
+pub use next::{MAX_NEXT_BYTES, NextStatement, PositionValue};
 
 /// The rows of a page if its statement names no limit.
 pub const DEFAULT_LIMIT: u64 = 100;
@@ -49,6 +49,9 @@ impl KeysetRequest {
             is_first
         });
         let Some(mut keys) = statement.order.iter().map(key_of).collect::<Option<Vec<_>>>() else { return (statement, None) };
+        for (key, entry) in keys.iter_mut().zip(&statement.order).filter(|(_, entry)| !entry.at.layer.is_manifest()) {
+            key.at = statement.pointer(entry.at).into();
+        }
         // Entries after the whole key order nothing.
         let is_unique = |keys: &[CursorKey]| keys.iter().filter(|key| key.is_key).count() == resource.key.len();
         if let Some(end) = (1..=keys.len()).find(|end| is_unique(&keys[..*end])) {
@@ -69,7 +72,9 @@ impl KeysetRequest {
 
 fn own_key(resource: &Resource, field: &Field, direction: Direction) -> CursorKey {
     let is_key = resource.key_fields().any(|part| std::ptr::eq(part, field));
-    CursorKey { path: field.name.as_str().into(), direction, nullable: field.may_read_null(), is_key, scalar: field.kind.scalar().clone() }
+    let (path, scalar) = (field.name.as_str().into(), field.kind.scalar().clone());
+    // The caller wrote no entry for the key, nor for what the manifest orders by.
+    CursorKey { path, at: "/query/order".into(), direction, nullable: field.may_read_null(), is_key, scalar }
 }
 
 /// The sort key of an order entry, if the viewer may order by it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{BACKENDS, Server, Setup, post, shop};
+use crate::support::{BACKENDS, Backend, Server, Setup, post, shop};
 
 async fn page(server: &Server, path: &str, query: &Value) -> Value {
     server.post(path, json!({ "query": query }).to_string()).await.good()
@@ -142,7 +142,7 @@ async fn fields_narrow_the_rows_and_not_the_cursor() {
 
 // contract Q16.7
 #[tokio::test]
-async fn a_page_that_ends_at_a_value_that_no_statement_can_name_is_422() {
+async fn a_page_that_ends_at_a_value_that_no_statement_can_name_is_refused() {
     let database = crate::support::Database::with(
         BACKENDS[0],
         "CREATE TABLE customers (id bigint PRIMARY KEY, score float8); INSERT INTO customers VALUES (1, 1), (2, 'NaN'), (3, NULL)",
@@ -151,9 +151,63 @@ async fn a_page_that_ends_at_a_value_that_no_statement_can_name_is_422() {
     let manifest = "[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\nscore = \"float\"\n";
     let server = Setup::new(manifest).serve(&database).await;
     let body = r#"{"query":{"order":[{"field":"score"}],"limit":2}}"#;
-    let problem = server.post("/api/shop/customers/keyset-paginate", body).await.problem(422);
-    assert_eq!(problem["code"], "UNSAYABLE_VALUE");
-    assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains("`score`")), "{problem}");
+    let address = "/api/shop/customers/keyset-paginate";
+    let answer = server.post(address, body).await;
+    assert_eq!(answer.fault(), ("QS315".to_owned(), "/query/order/0/field".to_owned()));
+    assert!(answer.problem(400)["detail"].as_str().is_some_and(|detail| detail.contains("`score`")));
+    let body = r#"{"query":{"limit":2},"constraint":{"order":[{"field":"score"}]}}"#;
+    assert_eq!(server.post(address, body).await.fault().1, "/constraint/order/0/field");
+    let ordered = format!("[resource.shop.customer]\nconstraint = {{ order = [{{ field = \"score\" }}] }}\n{manifest}");
+    let server = Setup::new(&ordered).serve(&database).await;
+    assert_eq!(server.post(address, r#"{"query":{"limit":2}}"#).await.fault().1, "/query/order");
+}
+
+// contract Q16.7
+#[tokio::test]
+async fn a_page_that_is_streamed_is_refused_before_its_first_byte() {
+    for backend in BACKENDS {
+        let (letters, kind, unsayable) = match backend {
+            Backend::Postgres => ("repeat('x', 4000)", "float8", "'NaN'::float8"),
+            // No double is this number.
+            Backend::Sqlite => ("printf('%.*c', 4000, 'x')", "", "9007199254740993"),
+        };
+        let script = format!(
+            "CREATE TABLE customers (id integer PRIMARY KEY, score {kind}, note text);
+             INSERT INTO customers WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3001)
+             SELECT n, CASE WHEN n = 3000 THEN {unsayable} WHEN n < 3000 THEN n END, {letters} FROM numbers"
+        );
+        let database = crate::support::Database::with(backend, &script).await;
+        let manifest = "[resource.shop.customer.fields]\nid = { type = \"int\", key = true }\nscore = \"float\"\nnote = \"text\"\n";
+        let server = Setup::new(manifest).serve(&database).await;
+        let ask = async |limit: usize| {
+            let body = json!({ "query": { "order": [{ "field": "score" }], "limit": limit } });
+            server.post("/api/shop/customers/keyset-paginate", body.to_string()).await
+        };
+        assert_eq!(ask(3_000).await.fault(), ("QS315".to_owned(), "/query/order/0/field".to_owned()), "{backend:?}");
+        for (limit, has_next) in [(2_999, true), (3_001, false)] {
+            let page = ask(limit).await.good();
+            assert_eq!((&page["count"], page["next"].is_object()), (&json!(limit), has_next), "{backend:?}");
+        }
+    }
+}
+
+// contract Q16.7
+#[tokio::test]
+async fn a_next_statement_that_no_body_can_hold_is_refused() {
+    let database = crate::support::Database::with(
+        BACKENDS[1],
+        "CREATE TABLE customers (id integer PRIMARY KEY, note text); INSERT INTO customers
+         WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3) SELECT n, n || printf('%.*c', 300000 * n, 'x') FROM numbers",
+    )
+    .await;
+    let manifest = "[resource.shop.customer.fields]\nid = { type = \"int\", key = true }\nnote = \"text\"\n";
+    let server = Setup::new(manifest).serve(&database).await;
+    let ask = async |query: &Value| server.post("/api/shop/customers/keyset-paginate", json!({ "query": query }).to_string()).await;
+    let first = ask(&json!({ "order": [{ "field": "note" }], "limit": 1 })).await.good();
+    // A body of 1 MiB has room for the next statement of the first page, and not for that of the second.
+    let second = ask(&first["next"]).await;
+    assert_eq!(second.fault(), ("QS315".to_owned(), "/query/order/0/field".to_owned()));
+    assert!(second.problem(400)["detail"].as_str().is_some_and(|detail| detail.contains("a long value of `note`")));
 }
 
 // contract Q16.8

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::Stream;
 use query::plan::Operation;
-use query::plan::keyset::{NextStatement, UnsayableValue};
+use query::plan::keyset::NextStatement;
 use query::sql::{ChildLevel, Query};
 use tokio::sync::mpsc;
 
@@ -162,8 +162,7 @@ impl Frame {
     /// The statement of the next keyset page; none at the end.
     pub(crate) fn next(&self) -> Result<Option<Arc<str>>, Error> {
         let Some((next, position)) = self.next.as_ref().zip(self.position.end()) else { return Ok(None) };
-        let next = next.after(position).map_err(|UnsayableValue { field }| Error::UnsayableValue { field })?;
-        Ok(Some(next.into()))
+        Ok(Some(next.after(position).map_err(Error::PageEnd)?.into()))
     }
 
     /// Adds rows until there is enough to send; returns whether these were all.
@@ -342,7 +341,7 @@ impl FailureReporter {
             // The status was sent already, so the log is the only place that says why.
             match error {
                 Error::Gone => tracing::debug!("the client of a streamed answer disconnected"),
-                Error::Stalled | Error::StreamTimeout | Error::TooManyRows { .. } | Error::UnsayableValue { .. } => {
+                Error::Stalled | Error::StreamTimeout | Error::TooManyRows { .. } | Error::PageEnd(_) => {
                     tracing::warn!(%error, "a streamed answer was cut");
                 }
                 _ => tracing::error!(%error, "a streamed answer was cut"),

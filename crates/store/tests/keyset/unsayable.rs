@@ -19,7 +19,7 @@ k = { type = "enum", values = ["high", "low"] }
 "#;
 
 fn is_unsayable(error: &Error, name: &str) -> bool {
-    matches!(error, Error::UnsayableValue { field } if field == name)
+    matches!(error, Error::PageEnd(error) if error.faults[0].message.contains(&format!("`{name}`")) && error.faults[0].path == "/query/order/0/field")
 }
 
 // contract Q16.7

@@ -11,6 +11,8 @@ use crate::types::Scalar;
 pub(super) struct CursorKey {
     /// `field` or `relation.field`
     pub(super) path: Box<str>,
+    /// The place of its entry in the statement, as a JSON Pointer.
+    pub(super) at: Box<str>,
     pub(super) direction: Direction,
     /// Whether rows may have NULL here. A path may lead to no row.
     pub(super) nullable: bool,
@@ -151,7 +153,7 @@ mod tests {
     use crate::json::build::compact;
 
     fn key(path: &str, direction: Direction, nullable: bool, scalar: Scalar) -> CursorKey {
-        CursorKey { path: path.into(), direction, nullable, is_key: false, scalar }
+        CursorKey { path: path.into(), at: "".into(), direction, nullable, is_key: false, scalar }
     }
 
     fn keys() -> [CursorKey; 4] {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::json::build::append;
+use crate::error::{Code, Error};
+use crate::json::build::{append, compact};
 use crate::json::{self, Json};
 use crate::object;
 use crate::pointer::Layer;
@@ -35,12 +36,8 @@ pub enum PositionValue {
     Unreadable,
 }
 
-/// A page ends at a value that no statement can name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnsayableValue {
-    /// The name in `order`.
-    pub field: String,
-}
+/// The longest next statement: a body has room for it, and for a constraint.
+pub const MAX_NEXT_BYTES: usize = 960 * 1024;
 
 impl NextStatement {
     /// From a merged statement without its cursor.
@@ -76,16 +73,18 @@ impl NextStatement {
     }
 
     /// The statement that continues after this position, as JSON.
-    pub fn after(&self, position: &[PositionValue]) -> Result<String, UnsayableValue> {
+    pub fn after(&self, position: &[PositionValue]) -> Result<String, Error> {
         let keys = &self.0.keys;
-        let said =
-            |(key, value): (&CursorKey, &PositionValue)| say(key, value).ok_or_else(|| UnsayableValue { field: key.path.to_string() });
+        let said = |(key, value): (&CursorKey, &PositionValue)| say(key, value).ok_or_else(|| unsayable(key));
         let position: Vec<Json> = keys.iter().zip(position).map(said).collect::<Result<_, _>>()?;
         let Parts { before, after, .. } = &*self.0;
         let mut statement = Vec::with_capacity(before.len() + after.len() + CURSOR_CAPACITY);
         statement.extend_from_slice(before);
         append(&mut statement, &cursor::write(keys, &position));
         statement.extend_from_slice(after);
+        if statement.len() > MAX_NEXT_BYTES {
+            return Err(too_long(keys, &position, statement.len()));
+        }
         // Only strings and ASCII were written.
         Ok(String::from_utf8(statement).unwrap_or_default())
     }
@@ -93,6 +92,27 @@ impl NextStatement {
 
 /// Most cursors are shorter.
 const CURSOR_CAPACITY: usize = 256;
+
+fn unsayable(key: &CursorKey) -> Error {
+    let message = format!(
+        "the page ends at a row whose value of `{}` no statement can name, such as NaN, an infinite timestamp or an invalid stored value; \
+         leave such rows out with `where`, order by another field, or ask for another `limit`",
+        key.path
+    );
+    Error::one(Code::UnsayablePosition, &*key.at, message)
+}
+
+/// The position is too long for a statement. Each value is in it as often as there are sort keys after it, and once or twice more.
+fn too_long(keys: &[CursorKey], position: &[Json], bytes: usize) -> Error {
+    let size = |(index, (_, value)): &(usize, (&CursorKey, &Json))| compact(value).len() * (keys.len() - index);
+    let longest = keys.iter().zip(position).enumerate().max_by_key(size).map(|(_, (key, _))| key);
+    let (path, at) = longest.map_or(("", ""), |key| (&*key.path, &*key.at));
+    let message = format!(
+        "`next` would have {bytes} bytes, and has at most {MAX_NEXT_BYTES}: the page ends at a long value of `{path}`; order by a shorter \
+         field, or use `paginate`"
+    );
+    Error::one(Code::UnsayablePosition, at, message)
+}
 
 /// `{"where":{…` up to the place of the cursor, and the rest of `where`.
 fn around_cursor(filter: Vec<(String, Json)>) -> (Vec<u8>, Vec<u8>) {
