@@ -324,6 +324,12 @@ pub(super) fn sort_passed(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
 
 /// How the position of a sort key is read.
 pub(super) fn position_decode(dialect: Dialect, field: &Field) -> Decode {
+/// Whether an index can hold the rows in the order of this field.
+pub(super) fn may_sort_by_index(dialect: Dialect, field: &Field) -> bool {
+    // Our functions on SQLite are in no index.
+    dialect.is_postgres() || (field.derived.is_none() && sqlite::sorts_as_stored(field))
+}
+
     match dialect {
         Dialect::Sqlite if !sqlite::sorts_as_stored(field) => Decode::standard(field),
         Dialect::Postgres | Dialect::Citus | Dialect::Sqlite => Decode::of(field),

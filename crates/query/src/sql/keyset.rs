@@ -3,10 +3,15 @@
 //! The rows after a position are segments of the order: those equal in all sort keys but the last, those equal in all but two, and so on.
 //! A planner finds the first rows of each segment by an index; of an `OR` of all segments it reads every row before them. So each segment is
 //! a query with its own order and limit, and the page is the first rows of their union. Decision 0085 has the measurements.
+//!
+//! No index leads to the value of a lookup or of a joined table: each segment would read all rows again. So the segments end before the first
+//! such sort key, and one condition compares the rest of the order. Decision 0105 has the measurements.
 
+use crate::catalog::Link;
 use crate::plan::keyset::KeysetPage;
+use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Comparison, Predicate};
-use crate::plan::{Bounds, Scope, Select, Show, Sort};
+use crate::plan::{Bounds, Scope, Select, Show, Sort, Table};
 use crate::statement::Direction;
 use crate::value::Value;
 
@@ -19,6 +24,8 @@ use super::{Dialect, Level, Output, PageEnd, dialect, scope};
 const MAX_SEGMENTS: usize = 8;
 /// Each segment repeats the filters of the statement: at most so many conditions in all of them.
 const MAX_CONDITIONS: usize = 512;
+/// Each segment repeats the joined tables and lookups, and planning them takes long: at most so many in all of them.
+const MAX_JOINS: usize = 60;
 
 pub(super) fn root(select: &Select<'_>, page: &KeysetPage, dialect: Dialect) -> Level {
     let scope = &select.scope;
@@ -103,13 +110,15 @@ fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> 
     let root = scope.table.alias;
     let filters = std::iter::once(scope.table.policy()).chain(scope.filters.iter().map(|(_, filter)| filter));
     let each = 1 + filters.map(conditions).sum::<usize>();
-    let most = MAX_SEGMENTS.min(MAX_CONDITIONS / each);
+    let most = MAX_SEGMENTS.min(MAX_CONDITIONS / each).min(MAX_JOINS / joins(scope).max(1));
     let count = |split: usize| {
         let own: usize = order[..split].iter().zip(values).map(|(sort, value)| after(scope, sort, value).len()).sum();
         own + usize::from(split < order.len())
     };
     // How many sort keys have segments of their own.
-    let split = (0..=order.len()).rev().find(|split| count(*split) <= most).unwrap_or(0);
+    let served =
+        order.iter().take_while(|sort| sort.column.alias == root && dialect::may_sort_by_index(dialect, sort.column.field)).count();
+    let split = (0..=served).rev().find(|split| count(*split) <= most).unwrap_or(0);
     if dialect::strategies(dialect).compares_keys_as_one
         && let Some(segments) = as_one(scope, values)
     {
@@ -163,7 +172,10 @@ fn at<'p>(sort: &Sort<'p>, value: &'p Value) -> Condition<'p> {
 
 /// The places after a value, in their order.
 fn after<'p>(scope: &Scope<'_>, sort: &Sort<'_>, value: &'p Value) -> Vec<Place<'p>> {
-    let is_nullable = sort.column.field.may_read_null() || sort.column.alias != scope.table.alias;
+    let alias = sort.column.alias;
+    let is_of_root = alias == scope.table.alias || scope.table.lookups().iter().any(|lookup| lookup.alias == alias);
+    // A path may lead to no row.
+    let is_nullable = sort.column.field.may_read_null() || !is_of_root;
     match (sort.direction, value) {
         (Direction::Ascending, Value::Null) => Vec::new(),
         (Direction::Ascending, value) if is_nullable => vec![Place::Above(value), Place::Null],
@@ -181,6 +193,13 @@ fn beyond<'p>(scope: &Scope<'_>, order: &[Sort<'p>], values: &'p [Value]) -> Con
         any.push(Condition::All(vec![at(sort, value), beyond(scope, sorts, rest)]));
     }
     Condition::Any(any)
+}
+
+/// How many tables and lookups each segment joins.
+fn joins(scope: &Scope<'_>) -> usize {
+    let lookups = |table: &Table<'_>| table.lookups().iter().filter(|lookup| lookup.used > LookupUse::Shown).count();
+    let paths = scope.joins.iter().map(|join| 1 + usize::from(matches!(join.relation.link, Link::Through { .. })) + lookups(&join.table));
+    lookups(&scope.table) + paths.sum::<usize>()
 }
 
 /// How many conditions a predicate is written with, about.
