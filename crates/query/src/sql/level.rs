@@ -8,7 +8,7 @@ use crate::plan::predicate::{Alias, Column};
 use crate::plan::{Child, Scope, Select, Show};
 
 use super::dialect::{self, ParentLimit};
-use super::exists::lookup;
+use super::exists::lookup::{self, Reach};
 use super::join::FromKeys;
 use super::tree::{
     ColumnNames, ColumnUse, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinConditions, JoinKind, KeyCount, OrderBy, RowLock,
@@ -25,7 +25,7 @@ pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
 pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
     let tree = SqlSelect::new(SelectList::text("count(*)"), scope::table(&select.scope.table));
-    let joins = lookup::joins(&select.scope.table, LookupUse::Filter, dialect).collect();
+    let joins = lookup::joins(&select.scope.table, LookupUse::Filter, Reach::of_all(&select.scope), dialect).collect();
     print::sql(&SqlSelect { joins, conditions: scope::filters(&select.scope, dialect), ..tree }, dialect)
 }
 
@@ -212,7 +212,7 @@ impl<'p> ChildRows<'p> {
     }
 
     fn lookups(self) -> Vec<SqlJoin<'p>> {
-        lookup::joins(&self.scope().table, LookupUse::Order, self.dialect).collect()
+        lookup::joins(&self.scope().table, LookupUse::Order, Reach::SomeRows, self.dialect).collect()
     }
 }
 

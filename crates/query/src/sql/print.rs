@@ -98,7 +98,19 @@ impl Writer {
                 self.raw(" AS ");
                 self.alias(alias);
             }
+            TableAlias::Groups(alias) => self.numbered(" AS g", alias.0 as usize),
         }
+    }
+
+    /// A column of a query with this alias.
+    fn column_of(&mut self, alias: TableAlias) {
+        match alias {
+            TableAlias::None => return,
+            TableAlias::Text(text) => self.raw(text),
+            TableAlias::Plan(alias) => self.alias(alias),
+            TableAlias::Groups(alias) => self.numbered("g", alias.0 as usize),
+        }
+        self.raw(".");
     }
 
     fn numbered(&mut self, text: &'static str, number: usize) {
@@ -136,6 +148,12 @@ impl Writer {
             FromItem::Lookup(lookup) => {
                 dialect::lookup(self, lookup, |writer| writer.lookup(lookup));
                 self.table_alias(TableAlias::Plan(lookup.alias));
+            }
+            FromItem::CountOfGroup(alias) => {
+                self.raw("(SELECT coalesce(");
+                self.column_of(TableAlias::Groups(*alias));
+                self.raw("value, 0) AS value)");
+                self.table_alias(TableAlias::Plan(*alias));
             }
         }
     }
@@ -255,8 +273,8 @@ impl Writer {
             }
             Operand::Passed(text, number) => self.numbered(text, number),
             Operand::GroupKey(alias, number, _) => {
-                self.alias(alias);
-                self.numbered(".k", number);
+                self.column_of(alias);
+                self.numbered("k", number);
             }
             Operand::Key(number, _) => self.numbered("k.v", number),
         }

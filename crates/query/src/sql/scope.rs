@@ -7,7 +7,8 @@ use crate::plan::{Join, Scope, Table};
 mod path_columns;
 
 use super::dialect::{self, Dialect, LookupJoin, PathJoin};
-use super::exists::{Filters, lookup};
+use super::exists::Filters;
+use super::exists::lookup::{self, Reach};
 use super::join::{self, PathTarget};
 use super::tree::{Conditions, FromItem, GroupBy, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 
@@ -16,12 +17,12 @@ pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, group_by
     // Filters share a budget in the order of the text: joins come first.
     let paths = scope.joins.iter().map(|join| {
         let policy = filters.conditions([join.table.policy()]);
-        let lookups = lookup::joins(&join.table, LookupUse::Order, dialect).collect();
+        let lookups = lookup::joins(&join.table, LookupUse::Order, Reach::SomeRows, dialect).collect();
         let target = match dialect::strategies(dialect).path_join {
             PathJoin::Table => PathTarget { table: table(&join.table), lookups, policy },
             PathJoin::Columns => {
                 let list = SelectList::unnamed(path_columns::used(join, &columns, scope, group_by));
-                let joins = lookup::joins(&join.table, LookupUse::Filter, dialect).collect();
+                let joins = lookup::joins(&join.table, LookupUse::Filter, Reach::SomeRows, dialect).collect();
                 let conditions = Conditions { join: JoinConditions::None, filters: policy };
                 let rows = SqlSelect { joins, conditions, ..SqlSelect::new(list, table(&join.table)) };
                 PathTarget { table: FromItem::Query(Box::new(rows), TableAlias::Plan(join.table.alias)), lookups, policy: Vec::new() }
@@ -30,7 +31,11 @@ pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, group_by
         join::left_join(join, target, dialect)
     });
     let paths: Vec<_> = paths.collect();
-    let joins = lookup::joins(&scope.table, LookupUse::Order, dialect).chain(paths).collect();
+    let reach = match group_by {
+        GroupBy::Groups(_) => Reach::of_all(scope),
+        GroupBy::Nothing | GroupBy::FirstColumns(_) => Reach::of_rows(scope),
+    };
+    let joins = lookup::joins(&scope.table, LookupUse::Order, reach, dialect).chain(paths).collect();
     let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(scope)) };
     let path_lookups = if dialect::strategies(dialect).lookup_join == LookupJoin::Groups { path_lookups(scope) } else { Vec::new() };
     SqlSelect { joins, conditions, group_by, path_lookups, ..SqlSelect::new(columns, table(&scope.table)) }

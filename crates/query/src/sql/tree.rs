@@ -126,6 +126,8 @@ pub(super) enum TableAlias {
     None,
     Text(&'static str),
     Plan(Alias),
+    /// The groups of a lookup: `g4`.
+    Groups(Alias),
 }
 
 #[derive(Clone, Debug)]
@@ -196,6 +198,8 @@ pub(super) enum FromItem<'p> {
     Joined(Box<(FromItem<'p>, Vec<SqlJoin<'p>>)>),
     /// A table of one row and one column `value`.
     Lookup(Box<SqlLookup<'p>>),
+    /// The same for a count: that of the row's group, or zero.
+    CountOfGroup(Alias),
 }
 
 /// The value of a derived field: what the function makes of the rows of a query.
@@ -303,7 +307,7 @@ pub(super) enum Operand<'p> {
     /// The same by the name that the subquery gives it, and its number.
     Passed(&'static str, usize),
     /// A key of the groups of a lookup, by its number, and the field of the related row that it is; none if it is a pivot's column.
-    GroupKey(Alias, usize, Option<&'p Field>),
+    GroupKey(TableAlias, usize, Option<&'p Field>),
     /// A value of a parent's key, by its number, and the field it comes from.
     Key(usize, &'p Field),
 }

@@ -75,6 +75,8 @@ pub(in crate::sql) enum LookupJoin {
     EachRow,
     /// By a LEFT JOIN with the groups of all related rows.
     Groups,
+    /// By groups where the values of every row are needed and each needs all related rows, otherwise for each row.
+    GroupsOfEveryRow,
 }
 
 /// How the rows of a relation are limited for each parent.
@@ -98,7 +100,8 @@ pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies 
             begins_at_named_keys: false,
             pivot_join: PivotJoin::AllPairs,
             path_join: PathJoin::Table,
-            lookup_join: LookupJoin::EachRow,
+            // The groups of six related rows for each of 50,000 rows take a third to two thirds of the time of 50,000 subqueries.
+            lookup_join: LookupJoin::GroupsOfEveryRow,
             parent_limit: ParentLimit::Lateral,
             // It does not take `IS NULL` for a constant. Without that key it would not follow the index on all keys.
             segment_order: SegmentOrder::AllKeys,

@@ -2,9 +2,9 @@
 
 use crate::catalog::{FieldId, Identifier, Link};
 use crate::manifest::RelatedFunction;
-use crate::plan::Table;
 use crate::plan::lookup::{Lookup, LookupUse};
-use crate::plan::predicate::Alias;
+use crate::plan::predicate::{Alias, Predicate};
+use crate::plan::{Scope, Table};
 
 use super::super::dialect::{self, Dialect, LookupJoin};
 use super::super::join::{self, Side};
@@ -14,22 +14,86 @@ use super::super::tree::{
 };
 use super::Filters;
 
+/// For which rows of a table a query needs its lookups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Reach {
+    EveryRow,
+    SomeRows,
+}
+
+impl Reach {
+    /// Of a query that counts or groups all rows of a scope.
+    pub(in super::super) fn of_all(scope: &Scope<'_>) -> Self {
+        let mut predicates = std::iter::once(scope.table.policy()).chain(scope.filters.iter().map(|(_, predicate)| predicate));
+        if predicates.any(|predicate| narrows(predicate, &scope.table)) { Reach::SomeRows } else { Reach::EveryRow }
+    }
+
+    /// Of a query for the rows of a scope. It ends early if it has a limit and does not sort by a lookup first.
+    pub(in super::super) fn of_rows(scope: &Scope<'_>) -> Self {
+        let is_sorted_by_lookup = || scope.order.first().is_some_and(|sort| is_lookup(sort.column.alias, &scope.table));
+        if scope.bounds.limit.is_none() || is_sorted_by_lookup() { Reach::of_all(scope) } else { Reach::SomeRows }
+    }
+}
+
+fn is_lookup(alias: Alias, table: &Table<'_>) -> bool {
+    table.lookups().iter().any(|lookup| lookup.alias == alias)
+}
+
+/// Whether a predicate leaves rows out before their lookups. Soft delete keeps most rows.
+fn narrows(predicate: &Predicate<'_>, table: &Table<'_>) -> bool {
+    match predicate {
+        Predicate::Always | Predicate::Unset(_) => false,
+        Predicate::Never | Predicate::Exists(_) => true,
+        Predicate::All(several) | Predicate::Any(several) => several.iter().any(|one| narrows(one, table)),
+        Predicate::Not(inner) => narrows(inner, table),
+        Predicate::Compare { column, .. }
+        | Predicate::Among { column, .. }
+        | Predicate::Between { column, .. }
+        | Predicate::IsNull(column)
+        | Predicate::IsNotNull(column)
+        | Predicate::Like { column, .. }
+        | Predicate::Contains { column, .. }
+        | Predicate::Overlap { column, .. } => !is_lookup(column.alias, table),
+    }
+}
+
 /// The lookups that a query joins with a table, for the uses from this one on.
-pub(in super::super) fn joins<'p>(table: &'p Table<'p>, least: LookupUse, dialect: Dialect) -> impl Iterator<Item = SqlJoin<'p>> {
+pub(in super::super) fn joins<'p>(
+    table: &'p Table<'p>,
+    least: LookupUse,
+    reach: Reach,
+    dialect: Dialect,
+) -> impl Iterator<Item = SqlJoin<'p>> {
     let is_joined = move |lookup: &&Lookup<'p>| match lookup.used {
         LookupUse::Shown => least == LookupUse::Order && !is_shown_by_subquery(lookup, dialect),
         used => used >= least,
     };
-    table.lookups().iter().filter(is_joined).map(move |lookup| match dialect::strategies(dialect).lookup_join {
-        LookupJoin::EachRow => {
-            SqlJoin { kind: JoinKind::Lookup, from: FromItem::Lookup(Box::new(value(lookup, dialect))), on: Conditions::default() }
+    let joins = move |lookup: &'p Lookup<'p>| match dialect::strategies(dialect).lookup_join {
+        LookupJoin::Groups => [Some(groups(lookup, TableAlias::Plan(lookup.alias), dialect)), None],
+        // A row without related rows is in no group.
+        LookupJoin::GroupsOfEveryRow if reach == Reach::EveryRow && lookup.function == RelatedFunction::Count => {
+            let from = FromItem::CountOfGroup(lookup.alias);
+            let count = SqlJoin { kind: JoinKind::Lateral, from, on: Conditions::default() };
+            [Some(groups(lookup, TableAlias::Groups(lookup.alias), dialect)), Some(count)]
         }
-        LookupJoin::Groups => groups(lookup, dialect),
-    })
+        LookupJoin::GroupsOfEveryRow if reach == Reach::EveryRow && reads_all_related_rows(lookup) => {
+            [Some(groups(lookup, TableAlias::Plan(lookup.alias), dialect)), None]
+        }
+        LookupJoin::GroupsOfEveryRow | LookupJoin::EachRow => {
+            let from = FromItem::Lookup(Box::new(value(lookup, dialect)));
+            [Some(SqlJoin { kind: JoinKind::Lookup, from, on: Conditions::default() }), None]
+        }
+    };
+    table.lookups().iter().filter(is_joined).flat_map(joins).flatten()
+}
+
+/// Whether a value needs all related rows of its row. An index gives `min` and `max`, and the first row decides `exists`.
+fn reads_all_related_rows(lookup: &Lookup<'_>) -> bool {
+    matches!(lookup.function, RelatedFunction::Count | RelatedFunction::Sum | RelatedFunction::Avg)
 }
 
 /// A LEFT JOIN with the values of all rows that have related rows.
-fn groups<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlJoin<'p> {
+fn groups<'p>(lookup: &'p Lookup<'p>, name: TableAlias, dialect: Dialect) -> SqlJoin<'p> {
     let own = Side { resource: lookup.parent_resource, alias: lookup.parent };
     let target = Side { resource: lookup.table.resource, alias: lookup.table.alias };
     let predicates = [lookup.table.policy(), &lookup.filter];
@@ -42,7 +106,7 @@ fn groups<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlJoin<'p> {
                 .collect();
             let filled: JoinConditions<'p> = pairs.iter().map(|(_, right)| JoinCondition::NotNull(target.operand(*right))).collect();
             let equal = |(index, (left, right)): (usize, &(FieldId, FieldId))| {
-                JoinCondition::Equal(own.operand(*left), Operand::GroupKey(lookup.alias, index, Some(target.field(*right))))
+                JoinCondition::Equal(own.operand(*left), Operand::GroupKey(name, index, Some(target.field(*right))))
             };
             (keys, filled, pairs.iter().enumerate().map(equal).collect::<JoinConditions<'p>>(), target.table(), Vec::new())
         }
@@ -54,7 +118,7 @@ fn groups<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlJoin<'p> {
                 .collect();
             let filled = pairs.iter().map(|(_, column)| JoinCondition::NotNull(read(column))).collect();
             let equal = |(index, (id, _)): (usize, &(FieldId, Identifier))| {
-                JoinCondition::Equal(own.operand(*id), Operand::GroupKey(lookup.alias, index, None))
+                JoinCondition::Equal(own.operand(*id), Operand::GroupKey(name, index, None))
             };
             let to_target = other.iter().map(|(column, id)| JoinCondition::Equal(target.operand(*id), read(column))).collect();
             let all = join::pivot_pairs(pivot, [own, target], (pairs, other), *repeats);
@@ -69,11 +133,11 @@ fn groups<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> SqlJoin<'p> {
         RelatedFunction::Exists => Expression::Text("true"),
         _ => Expression::Related(lookup),
     });
-    joins.extend(self::joins(&lookup.table, LookupUse::Order, dialect));
+    joins.extend(self::joins(&lookup.table, LookupUse::Order, Reach::SomeRows, dialect));
     let columns = SelectList { first: "", list, names: ColumnNames::KeysAndValue };
     let group_by = GroupBy::FirstColumns(count);
     let select = SqlSelect { joins, conditions: Conditions { join, filters }, group_by, ..SqlSelect::new(columns, from) };
-    let from = FromItem::Query(Box::new(select), TableAlias::Plan(lookup.alias));
+    let from = FromItem::Query(Box::new(select), name);
     SqlJoin { kind: JoinKind::Left, from, on: Conditions { join: on, filters: Vec::new() } }
 }
 
@@ -85,7 +149,7 @@ pub(in super::super) fn shown<'p>(table: &'p Table<'p>, alias: Alias, dialect: D
 /// Whether a value that only the answer needs is read by a subquery, which the database evaluates for the rows of a page.
 fn is_shown_by_subquery(lookup: &Lookup<'_>, dialect: Dialect) -> bool {
     let is_possible = match dialect::strategies(dialect).lookup_join {
-        LookupJoin::EachRow => true,
+        LookupJoin::EachRow | LookupJoin::GroupsOfEveryRow => true,
         LookupJoin::Groups => lookup.relation.is_colocated && lookup.table.lookups().is_empty(),
     };
     is_possible && lookup.used == LookupUse::Shown
@@ -113,7 +177,7 @@ pub(in super::super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> S
             SqlSelect { joins, conditions, ..SqlSelect::new(columns, FromItem::Query(Box::new(pairs), TableAlias::Text("x"))) }
         }
     };
-    select.joins.extend(joins(&lookup.table, LookupUse::Order, dialect));
+    select.joins.extend(joins(&lookup.table, LookupUse::Order, Reach::SomeRows, dialect));
     // A page shows few rows. Without a fence PostgreSQL may read the whole table once, as if all rows were shown.
     select.fenced = lookup.function == RelatedFunction::Exists && lookup.used == LookupUse::Shown;
     SqlLookup { alias: lookup.alias, field: lookup.field, function: lookup.function, select }
