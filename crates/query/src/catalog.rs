@@ -132,6 +132,8 @@ pub struct Field {
     pub stored: Stored,
     /// The type of its column on PostgreSQL, read from the database at boot.
     pub native: Native,
+    /// Whether the decimals of its column on PostgreSQL have one scale: `numeric(12, 2)`.
+    pub has_one_scale: bool,
     /// How its value is computed, if it has no column of its own.
     pub derived: Option<Derived>,
     /// Whether a row shows it unasked.
@@ -375,6 +377,11 @@ impl Catalog {
             field.kind = Type::One(Scalar::ForeignText);
         }
         field.native = native;
+    }
+
+    /// Notes that the decimals of a column on PostgreSQL have one scale. Called at boot.
+    pub fn set_one_scale(&mut self, resource: ResourceId, field: FieldId) {
+        self.resources[resource].fields[field].has_one_scale = true;
     }
 
     /// Notes that the database has a value for a new row without this field. Called at boot.

@@ -111,16 +111,20 @@ fn learn_keys(catalog: &mut Catalog, schema: &Schema) {
 }
 
 fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
-    let mut found = Vec::new();
+    let (mut found, mut of_one_scale) = (Vec::new(), Vec::new());
     for (id, resource) in catalog.resources().iter().enumerate() {
         let Some(table) = schema.table(&resource.table, Dialect::Postgres) else { continue };
         for (place, field) in resource.stored_fields() {
-            let column = table.column(field.column.plain(), Dialect::Postgres);
-            found.extend(column.and_then(|column| native(&field.kind, column)).map(|native| (id, place, native)));
+            let Some(column) = table.column(field.column.plain(), Dialect::Postgres) else { continue };
+            found.extend(native(&field.kind, column).map(|native| (id, place, native)));
+            of_one_scale.extend(column.one_scale.then_some((id, place)));
         }
     }
     for (resource, field, native) in found {
         catalog.set_native(resource, field, native);
+    }
+    for (resource, field) in of_one_scale {
+        catalog.set_one_scale(resource, field);
     }
     for (resource, relation) in relation::without_repeats(catalog, schema) {
         catalog.set_never_repeats(resource, relation);

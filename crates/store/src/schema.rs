@@ -126,6 +126,8 @@ pub struct Column {
     pub own_value: OwnValue,
     /// The most characters of a `varchar(n)` or `char(n)`.
     pub max_length: Option<u32>,
+    /// PostgreSQL: whether it is `numeric(p, s)`.
+    pub one_scale: bool,
     /// PostgreSQL: whether the database user may not insert it.
     pub insert_forbidden: bool,
     /// PostgreSQL: whether the database user may not update it.

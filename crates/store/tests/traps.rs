@@ -31,6 +31,8 @@ mod plans;
 mod singles;
 mod support;
 #[path = "traps/texts.rs"]
+#[path = "traps/scales.rs"]
+mod scales;
 mod texts;
 #[path = "traps/wide.rs"]
 mod wide;

@@ -35,7 +35,14 @@ pub(crate) fn groups<'a>(session: &Session<'a>, resource: &'a Resource, rows: &[
         for row in joined {
             let key: Vec<Cell> = group_by.iter().map(|path| column(session, resource, &row, path).1).collect();
             match groups.iter_mut().find(|group| same_key(&group.key, &key)) {
-                Some(group) => group.rows.push(row),
+                Some(group) => {
+                    for (shown, cell) in group.key.iter_mut().zip(key) {
+                        if scale(&cell) > scale(shown) {
+                            *shown = cell;
+                        }
+                    }
+                    group.rows.push(row);
+                }
                 None => groups.push(Group { key, rows: vec![row] }),
             }
         }
@@ -153,7 +160,11 @@ pub(crate) fn combined(function: &str, kind: Kind, cells: Vec<Cell>) -> Cell {
     match (function, kind) {
         _ if cells.is_empty() => Cell::Null,
         ("min" | "max", _) => {
-            let best = cells.into_iter().reduce(|best, cell| if cell.compare(&best) == Some(wanted) { cell } else { best });
+            let is_better = |cell: &Cell, best: &Cell| match cell.compare(best) {
+                Some(Ordering::Equal) => scale(cell) > scale(best),
+                order => order == Some(wanted),
+            };
+            let best = cells.into_iter().reduce(|best, cell| if is_better(&cell, &best) { cell } else { best });
             best.unwrap_or(Cell::Null)
         }
         ("sum", Kind::Float) => Cell::Float(float_sum(&cells)),
@@ -162,6 +173,14 @@ pub(crate) fn combined(function: &str, kind: Kind, cells: Vec<Cell>) -> Cell {
         ("sum", _) => Cell::Decimal(exact_sum(&cells)),
         ("avg", _) => Cell::Decimal(exact_sum(&cells).divided_by(count as u64)),
         _ => panic!("no function {function:?}"),
+    }
+}
+
+/// The decimals of a decimal. Of equal ones an answer shows the largest scale.
+fn scale(cell: &Cell) -> usize {
+    match cell {
+        Cell::Decimal(decimal) => decimal.to_string().split_once('.').map_or(0, |(_, digits)| digits.len()),
+        _ => 0,
     }
 }
 

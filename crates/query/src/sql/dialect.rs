@@ -133,6 +133,8 @@ by_dialect! {
     fn counted(column: Column<'_>);
     /// The rest of `min(` or `max(`, since not every type has one.
     fn extreme_value(column: Column<'_>);
+    /// `min` or `max` of decimals with several scales.
+    fn extreme_decimal(function: Function, column: Column<'_>);
     /// The exact sum, or a float's.
     fn sum(column: Column<'_>);
     /// What an aggregate function makes of a column, as a value of its type.
@@ -322,14 +324,14 @@ pub(super) fn sort_passed(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
     }
 }
 
-/// How the position of a sort key is read.
-pub(super) fn position_decode(dialect: Dialect, field: &Field) -> Decode {
 /// Whether an index can hold the rows in the order of this field.
 pub(super) fn may_sort_by_index(dialect: Dialect, field: &Field) -> bool {
     // Our functions on SQLite are in no index.
     dialect.is_postgres() || (field.derived.is_none() && sqlite::sorts_as_stored(field))
 }
 
+/// How the position of a sort key is read.
+pub(super) fn position_decode(dialect: Dialect, field: &Field) -> Decode {
     match dialect {
         Dialect::Sqlite if !sqlite::sorts_as_stored(field) => Decode::standard(field),
         Dialect::Postgres | Dialect::Citus | Dialect::Sqlite => Decode::of(field),
@@ -384,7 +386,11 @@ pub(super) fn fence_key_in(writer: &mut Writer) {
     }
 }
 
+/// `min` or `max`. Of equal decimals it is the one with the largest scale.
 pub(super) fn extreme(writer: &mut Writer, function: Function, column: Column<'_>) {
+    if shared::has_scales(writer.dialect, column.field) {
+        return extreme_decimal(writer, function, column);
+    }
     writer.raw(if function == Function::Min { "min(" } else { "max(" });
     extreme_value(writer, column);
 }

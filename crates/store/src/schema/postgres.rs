@@ -289,7 +289,7 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
     Ok(types)
 }
 
-/// The bytes that the modifier of `varchar(n)` has beside its length.
+/// The bytes that the modifier of `varchar(n)` and `numeric(p, s)` has beside its content.
 const LENGTH_OFFSET: i32 = 4;
 
 fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64, mut modifier: i32) {
@@ -323,6 +323,7 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64,
             if !column.array && matches!(column.native.as_str(), "varchar" | "bpchar") {
                 column.max_length = u32::try_from(modifier - LENGTH_OFFSET).ok();
             }
+            column.one_scale = !column.array && column.native == "numeric" && modifier >= LENGTH_OFFSET;
             column.enumeration =
                 native.labels.clone().map(|labels| Enumeration { schema: native.schema.clone(), name: native.name.clone(), labels });
             return;

@@ -3,6 +3,7 @@
 //! `peristyle_<type>(x)` returns a stored value in its standard form, or NULL if it is invalid: an invalid value never fails a query.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -63,6 +64,8 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
     })?;
     connection.create_scalar_function("peristyle_float_quotient", 2, PURE, float_quotient)?;
     connection.create_aggregate_function("peristyle_float_sum", 1, PURE, FloatSum)?;
+    connection.create_aggregate_function("peristyle_decimal_min", 1, PURE, DecimalExtreme(Ordering::Less))?;
+    connection.create_aggregate_function("peristyle_decimal_max", 1, PURE, DecimalExtreme(Ordering::Greater))?;
     connection.create_aggregate_function("peristyle_sum", 1, PURE, ExactSum)
 }
 
@@ -188,6 +191,32 @@ impl Aggregate<decimal::Sum, Option<String>> for ExactSum {
 
     fn finalize(&self, _: &mut Context<'_>, sum: Option<decimal::Sum>) -> Result<Option<String>> {
         Ok(sum.and_then(|sum| sum.text()))
+    }
+}
+
+/// The smallest or largest decimal; of equal ones that with the largest scale.
+struct DecimalExtreme(Ordering);
+
+impl Aggregate<Option<String>, Option<String>> for DecimalExtreme {
+    fn init(&self, _: &mut Context<'_>) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn step(&self, context: &mut Context<'_>, best: &mut Option<String>) -> Result<()> {
+        let Some(digits) = cell::decimal(context.get_raw(0)) else { return Ok(()) };
+        let scale = |digits: &str| digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let is_better = best.as_deref().is_none_or(|best| match decimal::compare(&digits, best) {
+            Ordering::Equal => scale(&digits) > scale(best),
+            order => order == self.0,
+        });
+        if is_better {
+            *best = Some(digits.into_owned());
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, best: Option<Option<String>>) -> Result<Option<String>> {
+        Ok(best.flatten())
     }
 }
 

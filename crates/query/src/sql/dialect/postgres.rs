@@ -4,6 +4,8 @@ mod derived;
 mod foreign;
 mod join_columns;
 mod json_comparison;
+mod json_dates;
+mod scales;
 mod stored;
 
 use crate::catalog::{Field, Native};
@@ -14,7 +16,7 @@ use crate::value::Value;
 
 use super::super::tree::Logic;
 use super::super::{Arity, Kind, Source, Writer};
-use super::shared::{among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
+use super::shared::{among_texts, enum_values, has_scales, is_float, is_json, json_array, scalar_kind, sign};
 pub(super) use derived::{bucket, json_path};
 use join_columns::standard;
 pub(super) use join_columns::{
@@ -22,6 +24,7 @@ pub(super) use join_columns::{
     join_column, join_column_to_key, join_column_to_pivot, key, key_kind, keys, pivot_collation, pivot_column,
 };
 use json_comparison::comparable_json;
+pub(super) use scales::extreme_decimal;
 pub(in crate::sql) use stored::inserted_rows;
 pub(super) use stored::{added, stored_value};
 
@@ -338,6 +341,9 @@ pub(super) fn position(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
+    if has_scales(writer.dialect, column.field) {
+        return scales::grouped_decimal(writer, column);
+    }
     if !may_hold_others(column.field) {
         return shown(writer, column);
     }

@@ -6,6 +6,7 @@ use crate::types::{EnumValue, Scalar, Type};
 use crate::value::Value;
 
 use super::super::{Kind, Writer};
+use super::Dialect;
 
 pub(in crate::sql) fn sign(comparison: Comparison) -> &'static str {
     match comparison {
@@ -59,6 +60,11 @@ pub(super) fn among_texts(writer: &mut Writer, values: &[EnumValue]) {
     writer.raw(" IN (");
     writer.separated(", ", values, Writer::literal);
     writer.raw(")");
+}
+
+/// Whether equal values of the field may have different scales.
+pub(super) fn has_scales(dialect: Dialect, field: &Field) -> bool {
+    field.kind == Type::One(Scalar::Decimal) && !(dialect.is_postgres() && field.has_one_scale)
 }
 
 pub(super) fn is_float(field: &Field) -> bool {

@@ -6,12 +6,13 @@ mod stored;
 
 use crate::catalog::{Field, Stored};
 use crate::plan::predicate::{Column, Comparison, Membership};
+use crate::statement::Function;
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 pub(super) use self::derived::{bucket, json_path, related};
 pub(super) use self::stored::{added, stored_value};
-pub(super) use self::{fitted as grouped, fitted as grouped_shown, fitted as measured};
+pub(super) use self::{fitted as grouped, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
 use super::super::{Arity, Kind, Source, Writer};
 use super::shared::{among_texts, enum_values, is_float, json_array, scalar_kind, sign};
@@ -415,6 +416,21 @@ pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
         fitted(writer, column);
     }
     writer.raw(")");
+}
+
+pub(super) fn extreme_decimal(writer: &mut Writer, function: Function, column: Column<'_>) {
+    // The functions ignore values that are no decimal.
+    writer.raw(if function == Function::Min { "peristyle_decimal_min(" } else { "peristyle_decimal_max(" });
+    writer.column(column);
+    writer.raw(")");
+}
+
+/// The values of a group are equal, and decimals may differ in their scale.
+pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
+    if column.field.kind == Type::One(Scalar::Decimal) {
+        return extreme_decimal(writer, Function::Max, column);
+    }
+    fitted(writer, column);
 }
 
 pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {
