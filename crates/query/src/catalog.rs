@@ -406,6 +406,8 @@ impl Field {
     /// The values of an enum, if its column can hold other, invalid values.
     pub(crate) fn fitting_values(&self) -> Option<&Arc<[EnumValue]>> {
         match (self.kind.scalar(), &self.native) {
+            // What it is computed from was checked.
+            _ if self.derived.is_some() => None,
             (Scalar::Enum(_), Native::Enum(_, Labels::Named)) => None,
             (Scalar::Enum(values), _) => Some(values),
             _ => None,

@@ -15,6 +15,8 @@ mod drift;
 mod foreign;
 #[path = "traps/grants.rs"]
 mod grants;
+#[path = "traps/json_dates.rs"]
+mod json_dates;
 #[path = "traps/links.rs"]
 mod links;
 #[path = "traps/nulls.rs"]
@@ -23,16 +25,18 @@ mod nulls;
 mod pairs;
 #[path = "traps/paths.rs"]
 mod paths;
+#[path = "traps/periods.rs"]
+mod periods;
 #[path = "traps/pivots.rs"]
 mod pivots;
 #[path = "traps/plans.rs"]
 mod plans;
+#[path = "traps/scales.rs"]
+mod scales;
 #[path = "traps/singles.rs"]
 mod singles;
 mod support;
 #[path = "traps/texts.rs"]
-#[path = "traps/scales.rs"]
-mod scales;
 mod texts;
 #[path = "traps/wide.rs"]
 mod wide;

@@ -55,6 +55,9 @@ fn typed(scalar: &Scalar, json: Json) -> Option<Value> {
         }
         (Scalar::Decimal, Json::Number(text)) => stored::decimal(&text).map(|digits| Value::Text(digits.into_owned())),
         (Scalar::Text, Json::Text(text)) => Some(Value::Text(text)),
+        (Scalar::Date, Json::Text(text)) => stored::date(&text).map(|_| Value::Text(text)),
+        (Scalar::Time, Json::Text(text)) => stored::time(&text).map(|micros| Value::Text(value::time_text(micros))),
+        (Scalar::Timestamp, Json::Text(text)) => stored::datetime(&text).map(|micros| Value::Text(value::timestamp_fixed_text(micros))),
         (Scalar::Uuid, Json::Text(text)) => {
             let lower = text.to_ascii_lowercase();
             stored::uuid_canonical(&lower).then_some(Value::Text(lower))

@@ -9,7 +9,7 @@ use crate::types::{EnumValue, Scalar, Type};
 use super::Resolver;
 
 /// The types of a value inside a json column.
-const JSON_TYPES: [&str; 8] = ["bool", "int", "bigint", "float", "decimal", "text", "uuid", "enum"];
+const JSON_TYPES: [&str; 11] = ["bool", "int", "bigint", "float", "decimal", "text", "uuid", "date", "time", "timestamp", "enum"];
 
 /// Where a derived field is declared.
 #[derive(Clone, Copy)]

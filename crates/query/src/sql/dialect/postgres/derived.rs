@@ -5,7 +5,9 @@ use crate::plan::predicate::Column;
 use crate::types::{Scalar, Type};
 
 use super::super::super::Writer;
+use super::super::shared::among_texts;
 use super::json_comparison::comparable_json;
+use super::json_dates::{self, BEFORE_FIRST};
 
 type Write<'w> = &'w dyn Fn(&mut Writer);
 
@@ -46,6 +48,17 @@ pub(in super::super) fn json_path(writer: &mut Writer, column: Column<'_>, path:
             text(writer);
             writer.raw("::uuid END");
         }),
+        Scalar::Enum(values) => ("string", &|writer| {
+            writer.raw("CASE WHEN ");
+            text(writer);
+            among_texts(writer, values);
+            writer.raw(" THEN ");
+            text(writer);
+            writer.raw(" END");
+        }),
+        Scalar::Date => ("string", &|writer| json_dates::date(writer, text)),
+        Scalar::Time => ("string", &|writer| json_dates::time(writer, text)),
+        Scalar::Timestamp => ("string", &|writer| json_dates::timestamp(writer, text)),
         _ => ("string", text),
     };
     writer.raw("(CASE WHEN jsonb_typeof(");
@@ -89,6 +102,20 @@ fn float(writer: &mut Writer, number: Write<'_>) {
     writer.raw(") < 1.797693134862315807e308 THEN ");
     number(writer);
     writer.raw("::float8 END");
+}
+
+/// The zone that a name is a link to in the time zone database, as a literal. For PostgreSQL these names are abbreviations of a fixed offset.
+fn linked_zone(name: &str) -> Option<&'static str> {
+    let links = [
+        ("CET", "'Europe/Brussels'"),
+        ("MET", "'Europe/Brussels'"),
+        ("EET", "'Europe/Athens'"),
+        ("WET", "'Europe/Lisbon'"),
+        ("EST", "'America/Panama'"),
+        ("MST", "'America/Phoenix'"),
+        ("HST", "'Pacific/Honolulu'"),
+    ];
+    links.into_iter().find(|(link, _)| link.eq_ignore_ascii_case(name)).map(|(_, zone)| zone)
 }
 
 fn unit_text(unit: TimeUnit) -> &'static str {
@@ -135,9 +162,23 @@ pub(in super::super) fn bucket(writer: &mut Writer, column: Column<'_>, bucket: 
         Some(zone) => {
             let at_zone: Write<'_> = &|writer| {
                 writer.raw(" AT TIME ZONE ");
-                writer.literal(zone);
+                match linked_zone(zone) {
+                    Some(full) => writer.raw(full),
+                    None => writer.literal(zone),
+                }
             };
-            if bucket.unit == TimeUnit::Hour { hour_in_zone(writer, utc, at_zone, unit) } else { day_in_zone(writer, utc, at_zone, unit) }
+            // A period that starts before the first timestamp is none.
+            writer.raw("nullif(greatest(");
+            if bucket.unit == TimeUnit::Hour {
+                hour_in_zone(writer, utc, at_zone, unit)
+            } else {
+                day_in_zone(writer, utc, at_zone, unit)
+            }
+            writer.raw(", ");
+            writer.raw(BEFORE_FIRST);
+            writer.raw("), ");
+            writer.raw(BEFORE_FIRST);
+            writer.raw(")");
         }
     }
     writer.raw(" END)");

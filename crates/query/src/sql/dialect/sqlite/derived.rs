@@ -6,10 +6,21 @@ use crate::statement::Function;
 use crate::types::{Scalar, Type};
 
 use super::super::super::Writer;
+use super::super::shared::among_texts;
 use super::{counted, function_of, sum};
 
 /// The value at a path, or NULL where it has another type.
 pub(in super::super) fn json_path(writer: &mut Writer, column: Column<'_>, path: &JsonPath) {
+    let Scalar::Enum(values) = column.field.kind.scalar() else { return value_at(writer, column, path) };
+    writer.raw("(CASE WHEN ");
+    value_at(writer, column, path);
+    among_texts(writer, values);
+    writer.raw(" THEN ");
+    value_at(writer, column, path);
+    writer.raw(" END)");
+}
+
+fn value_at(writer: &mut Writer, column: Column<'_>, path: &JsonPath) {
     writer.raw("peristyle_json_path(");
     writer.stored_column(column.alias, &path.source.column);
     writer.raw(", '");
