@@ -30,10 +30,11 @@ use crate::run::AnswerContext;
 use crate::schema::{self, Schema};
 use crate::settings::{DatabaseSettings, PoolFigures};
 
+pub(crate) use cell::decimal as decimal_of;
 use interrupt::{Interrupt, InterruptOnDrop};
 pub(crate) use read::analyze;
 pub(crate) use row_encoder::readable;
-pub(crate) use sample::{check_collations, encoding_of, sample_rows};
+pub(crate) use sample::{check_collations, encoding_of, repeated_keys, sample_rows};
 use session::Session;
 pub(crate) use snapshot::{page, stream};
 pub(crate) use write_session::SqliteWrites;

@@ -157,6 +157,24 @@ fn check_reports_values_that_read_as_null() {
 
 // contract P4.1
 #[test]
+fn check_reports_keys_that_are_equal_in_another_form() {
+    let folder = Folder::shop();
+    let script = "CREATE TABLE prices (amount TEXT NOT NULL, at TEXT NOT NULL, note TEXT, PRIMARY KEY (amount, at));
+        INSERT INTO prices VALUES ('1.0', '2024-01-01 00:00:00', 'a'), ('1.00', '2024-01-01T00:00:00Z', 'b'), ('1', '2024-01-02', 'c'), ('x', '2024-01-02', 'd')";
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("a table");
+    let fields =
+        "note = \"text\"\namount = { type = \"decimal\", key = true }\nat = { type = \"timestamp\", stored = \"datetime\", key = true }\n";
+    folder.write("peristyle.toml", &format!("[resource.shop.price.fields]\n{fields}"));
+    let printed = folder.run(&["check"], &[]).good();
+    let warning = "peristyle.toml:1: of the first rows, 1 have a key that equals another as a value, written in another form (`shop.price.amount`, `shop.price.at`)";
+    assert!(printed.contains(warning), "{printed}");
+    let script = "DELETE FROM prices WHERE amount = '1.00'";
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("fewer rows");
+    assert!(!folder.run(&["check"], &[]).good().contains("written in another form"));
+}
+
+// contract P4.1
+#[test]
 fn check_warns_of_permissions_that_no_role_can_hold() {
     let folder = Folder::shop();
     folder.write("peristyle.toml", "[resource.shop.customer]\npermission = \"customers.read\"\n[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\nname = { type = \"text\", null = false, mask = \"redact\", unmask = \"plain\" }\n");

@@ -3,11 +3,13 @@
 use query::catalog::{Catalog, Stored};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
+use query::value::{self, stored};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::Error;
 use crate::schema;
-use crate::sqlite::{check_collations, encoding_of, readable, sample_rows};
+use crate::sqlite::{check_collations, decimal_of, encoding_of, readable, repeated_keys, sample_rows};
 
 use super::{Finding, Severity};
 
@@ -16,6 +18,8 @@ pub(crate) struct DeclaredTable {
     line: usize,
     table: String,
     fields: Vec<DeclaredField>,
+    /// The fields of the key, if equal values of one of them may be stored in several forms.
+    key: Vec<usize>,
 }
 
 struct DeclaredField {
@@ -24,6 +28,25 @@ struct DeclaredField {
     column: String,
     kind: Type,
     stored: Stored,
+}
+
+impl DeclaredField {
+    /// Whether texts that differ may be one value, as `1.5` and `1.50` are.
+    fn has_several_forms(&self) -> bool {
+        self.stored == Stored::Datetime || matches!(self.kind, Type::One(Scalar::Decimal | Scalar::Time))
+    }
+
+    /// The same string for equal values; none for an invalid one.
+    fn value(&self, cell: ValueRef<'_>) -> Option<String> {
+        let text = || cell.as_str().ok();
+        match (&self.kind, self.stored) {
+            _ if cell == ValueRef::Null => None,
+            (_, Stored::Datetime) => stored::datetime(text()?).map(|micros| micros.to_string()),
+            (Type::One(Scalar::Decimal), _) => value::normal_decimal(&decimal_of(cell)?),
+            (Type::One(Scalar::Time), _) => stored::time(text()?).map(|micros| micros.to_string()),
+            _ => Some(format!("{cell:?}")),
+        }
+    }
 }
 
 /// The tables of the manifest, without the program's own.
@@ -37,8 +60,12 @@ pub(crate) fn declared(catalog: &Catalog) -> Vec<DeclaredTable> {
             kind: field.kind.clone(),
             stored: field.stored,
         });
-        let fields = fields.collect();
-        DeclaredTable { resource: resource.full_name.clone(), line: resource.line, table: resource.table.name.plain().to_owned(), fields }
+        let fields: Vec<DeclaredField> = fields.collect();
+        let key: Vec<usize> =
+            resource.stored_fields().enumerate().filter(|(_, (id, _))| resource.key.contains(id)).map(|(place, _)| place).collect();
+        let key = if key.iter().any(|place| fields[*place].has_several_forms()) { key } else { Vec::new() };
+        let (name, table) = (resource.full_name.clone(), resource.table.name.plain().to_owned());
+        DeclaredTable { resource: name, line: resource.line, table, fields, key }
     });
     tables.collect()
 }
@@ -68,6 +95,11 @@ pub(crate) fn invalid_values(connection: &Connection, tables: &[DeclaredTable], 
                 continue;
             }
         };
+        match repeated(connection, table) {
+            Ok(0) => {}
+            Ok(count) => findings.push(warning(table.line, repeated_key(table, count))),
+            Err(_) => continue,
+        }
         for (field, count) in table.fields.iter().zip(counts).filter(|(_, count)| *count > 0) {
             let kind = field.kind.name();
             let form = match field.stored {
@@ -84,6 +116,25 @@ pub(crate) fn invalid_values(connection: &Connection, tables: &[DeclaredTable], 
         }
     }
     Ok(findings)
+}
+
+/// How many of the first rows have a key that equals another, in another form.
+fn repeated(connection: &Connection, table: &DeclaredTable) -> rusqlite::Result<u32> {
+    if table.key.is_empty() {
+        return Ok(0);
+    }
+    let key = || table.key.iter().map(|place| &table.fields[*place]);
+    let fields: Vec<&DeclaredField> = key().collect();
+    repeated_keys(connection, &table.table, key().map(|field| field.column.as_str()), |index, cell| fields[index].value(cell))
+}
+
+fn repeated_key(table: &DeclaredTable, count: u32) -> String {
+    let names: Vec<String> = table.key.iter().map(|place| format!("`{}`", table.fields[*place].name)).collect();
+    format!(
+        "of the first rows, {count} have a key that equals another as a value, written in another form ({}): `find` and keyset pages take such \
+         rows for one; store every key in one form",
+        names.join(", ")
+    )
 }
 
 /// Warns once, at the first text field, of an encoding whose bytes do not sort as code points.

@@ -29,7 +29,7 @@ pub(super) fn whole(cell: ValueRef<'_>) -> Option<i64> {
 }
 
 /// A decimal as plain digits. Other programs store small ones as numbers.
-pub(super) fn decimal(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn decimal(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     match value {
         ValueRef::Text(_) => stored::decimal(text(value)?),
         ValueRef::Integer(number) => Some(number.to_string().into()),

@@ -1,5 +1,7 @@
 //! Reads the first rows of a table, since a declared type does not bind its values.
 
+use std::collections::HashSet;
+
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 
@@ -26,6 +28,24 @@ pub(crate) fn sample_rows<'n>(
         }
     }
     Ok(count)
+}
+
+/// How many of the first rows have a key that an earlier one has. `form` gives the same string for equal values, and none for invalid ones.
+pub(crate) fn repeated_keys<'n>(
+    connection: &Connection,
+    table: &str,
+    columns: impl Iterator<Item = &'n str>,
+    form: impl Fn(usize, ValueRef<'_>) -> Option<String>,
+) -> Result<u32> {
+    let columns: Vec<String> = columns.map(quoted).collect();
+    let mut statement = connection.prepare(&format!("SELECT {} FROM main.{} LIMIT {SAMPLE_ROWS}", columns.join(", "), quoted(table)))?;
+    let mut rows = statement.query([])?;
+    let (mut seen, mut repeated) = (HashSet::new(), 0);
+    while let Some(row) = rows.next()? {
+        let parts = (0..columns.len()).map(|index| Ok(form(index, row.get_ref(index)?))).collect::<Result<Option<Vec<String>>>>()?;
+        repeated += u32::from(parts.is_some_and(|key| !seen.insert(key)));
+    }
+    Ok(repeated)
 }
 
 pub(crate) fn encoding_of(connection: &Connection) -> Result<String> {
