@@ -112,6 +112,14 @@ test('answers with rows and answers with groups are as described', async () => {
     assert.ok(ofGroups(aggregated), `${operation} ${JSON.stringify(ofGroups.errors)}`);
     assert.ok(!ofRows(aggregated) && !ofGroups(plain), `${operation}: rows and groups differ`);
   }
+  // contract E6.11
+  for (const operation of ['list', 'paginate', 'keyset-paginate', 'find']) {
+    const path = `/api/shop/customers/${operation}`;
+    const [whole, narrow] = ['schema', 'x-fields'].map((key) => described(path, 'application/json', key));
+    const answer = JSON.parse(await send(`${path}?fields=id,orders.total,country`, rows));
+    assert.ok(narrow(answer), `${operation} ${JSON.stringify(narrow.errors)}`);
+    assert.ok(!whole(answer), `${operation}: a whole row has more`);
+  }
   for (const [body, key] of [[rows, 'schema'], [groups, 'x-aggregation']]) {
     const path = '/api/shop/customers/list';
     const lines = (await send(path, body, 'application/x-ndjson')).trimEnd().split('\n').map((line) => JSON.parse(line));

@@ -145,6 +145,34 @@ export const path: '/api/big-shop/apps-accounts' = null! as P.Resources['bigShop
   });
 });
 
+test('an answer to a request with fields has the named fields', async () => {
+  // contract E6.11
+  const text = `
+const statement = { relations: { orders: { relations: { customer: true } }, country: true } } satisfies P.ShopCustomerStatement;
+declare const rows: P.Answer<'shop.customer', 'list', typeof statement, 'id, orders.total,orders.customer.name, country'>;
+export const id: number = rows[0]!.id;
+export const total: string = rows[0]!.orders[0]!.total;
+export const name: string | undefined = rows[0]!.orders[0]!.customer?.name;
+export const country: string | undefined = rows[0]!.country?.name;
+declare const page: P.Answer<'shop.customer', 'keyset-paginate', {}, 'name'>;
+export const next: P.ShopCustomerStatement | null = page.next;
+export const first: string | undefined = page.rows[0]?.name;
+declare const found: P.Answer<'shop.order', 'find', {}, 'total'>;
+export const only: { total: string } = found;
+declare const names: string;
+declare const some: P.Answer<'shop.order', 'find', {}, typeof names>;
+export const perhaps: string | undefined = some.total;
+export const all: string = (null! as P.Answer<'shop.customer', 'list'>)[0]!.name;
+`;
+  assert.deepEqual(await compile('fields.ts', text), []);
+  const head = `declare const rows: P.Answer<'shop.customer', 'list', { relations: { orders: true } }, 'id,orders.total'>;`;
+  const wrong = ['rows[0]!.name', 'rows[0]!.orders[0]!.id', `(null! as P.Answer<'shop.customer', 'find', { relations: { orders: true } }, 'id'>).orders`];
+  const errors = await compile('no-fields.ts', [head, ...wrong.map((line, index) => `export const x${index} = ${line};`)].join('\n'));
+  wrong.forEach((line, index) => {
+    assert.ok(errors.some((error) => error.startsWith(`no-fields.ts(${index + 3},`)), `compiles: ${line}\n${errors.join('\n')}`);
+  });
+});
+
 test('the types of a hub compile, and know its operations', async () => {
   // contract I29.1
   const text = `

@@ -18,6 +18,7 @@ use crate::types::Type;
 use super::names::Names;
 use super::usable;
 use crate::json::build::{get, texts};
+use row::RowForm;
 
 pub use write::DefinedWrites;
 
@@ -26,6 +27,8 @@ pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 #[derive(Clone, Debug)]
 pub struct Defined {
     pub row: String,
+    /// A row with some of its fields.
+    pub partial_row: String,
     pub statement: String,
     /// A body `{query, constraint}`.
     pub request: String,
@@ -52,9 +55,12 @@ pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
         let builder = SchemaBuilder { catalog, names: &names, place, id, resource };
         builder.enums(&mut entries);
         builder.statement(&mut entries);
-        entries.push((builder.name(""), builder.row()));
+        let [row, partial_row] = [RowForm::Whole, RowForm::Partial].map(|form| {
+            entries.push((builder.name(form.ending()), builder.row(form)));
+            builder.name(form.ending())
+        });
         let writes = builder.writes(&mut entries);
-        resources.push(Defined { row: builder.name(""), statement: builder.name("Statement"), request: builder.name("Request"), writes });
+        resources.push(Defined { row, partial_row, statement: builder.name("Statement"), request: builder.name("Request"), writes });
     }
     Definitions { entries, resources, place }
 }
@@ -74,8 +80,8 @@ pub fn document(catalog: &Catalog) -> Json {
 pub fn of_resource(catalog: &Catalog, id: ResourceId) -> Json {
     let definitions = definitions(catalog, "#/$defs/");
     let resource = catalog.resource(id);
-    let Defined { row, statement, request, writes } = definitions.resources[id].clone();
-    let mut named = vec![statement.as_str(), &request, &row];
+    let Defined { row, partial_row, statement, request, writes } = definitions.resources[id].clone();
+    let mut named = vec![statement.as_str(), &request, &row, &partial_row];
     if let Some(writes) = &writes {
         named.extend(writes.requests.iter().map(|(_, name)| name.as_str()));
         named.extend([writes.rows.as_str(), "WriteCount"]);

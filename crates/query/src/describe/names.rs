@@ -23,6 +23,7 @@ const ENDINGS: &[&str] = &[
     "Constraint",
     "Request",
     "Page",
+    "PartialRow",
 ];
 
 /// The endings of the definitions of writes.
@@ -47,8 +48,9 @@ const WRITE_ENDINGS: &[&str] = &[
 ];
 
 /// Names that all resources share.
-const SHARED: &str = "Answer BigIntValue ComparisonOperators Constraint DateValue DecimalValue Direction ElementOperators EqualityOperators FloatValue ForeignTextOperators \
-    Group IntValue Json JsonScalar JsonValue Limit Loaded Offset OperationName OrderEntry Page Problem ResourceName Resources Returned Row \
+const SHARED: &str = "Answer AnswerOf BigIntValue ComparisonOperators Constraint DateValue DecimalValue Direction ElementOperators EqualityOperators FieldName FieldNames \
+    FloatValue ForeignTextOperators Group IntValue Json JsonScalar JsonValue Limit Loaded NameHead NarrowedRelations NarrowedRow \
+    NarrowedTarget Offset OperationName OrderEntry Page Problem ResourceName Resources Returned Row \
     Statement TextPattern TextValue TimeValue TimestampValue UuidValue WriteAnswer WriteChanges WriteChecks \
     WriteCount WriteName WriteOptions WriteRequest WriteTarget WrittenRows";
 

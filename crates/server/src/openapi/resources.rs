@@ -99,6 +99,10 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
     if matches!(operation, ReadOperation::Find | ReadOperation::FindById) {
         statuses.push(404);
     }
+    // QUERY_MAX_COST and QUERY_MAX_ROWS.
+    if operation != ReadOperation::Explain {
+        statuses.push(422);
+    }
     statuses.sort_unstable();
     responses.extend(problems::references(&statuses));
     entries.push(member("responses", Json::Object(responses)));
@@ -106,16 +110,18 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
 }
 
 fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
-    if operation == ReadOperation::Explain {
-        return explain_parameters(resource);
-    }
     let fields = object! {
         "name" => "fields",
         "in" => "query",
-        "description" => "The fields to show, with commas between: `id,name,orders.total`. A relation named here must be loaded in `relations`",
+        "description" => "The fields to show, with commas between: `id,name,orders.total`. A relation named here must be loaded in `relations`. \
+            A row then has these fields only: `x-fields` beside `schema` describes the answer",
         "schema" => object! { "type" => "string" },
     };
-    if operation == ReadOperation::FindById { vec![id_parameter(resource), fields] } else { vec![fields] }
+    match operation {
+        ReadOperation::Explain => explain_parameters(resource),
+        ReadOperation::FindById => vec![id_parameter(resource), fields],
+        _ => vec![fields],
+    }
 }
 
 fn explain_parameters(resource: &Resource) -> Vec<Json> {
@@ -134,6 +140,12 @@ fn explain_parameters(resource: &Resource) -> Vec<Json> {
             "description" => "The operation to explain; `paginate` if it is left out",
             "schema" => object! { "type" => "string", "enum" => texts(operations) },
         },
+        object! {
+            "name" => "fields",
+            "in" => "query",
+            "description" => "The fields that rows show, with commas between; only for reads",
+            "schema" => object! { "type" => "string" },
+        },
     ];
     if !writes.is_empty() {
         parameters.push(object! {
@@ -147,34 +159,40 @@ fn explain_parameters(resource: &Resource) -> Vec<Json> {
 }
 
 fn answer(operation: ReadOperation, defined: &Defined) -> Json {
-    let row = &defined.row;
     let content = match operation {
-        ReadOperation::Paginate => object! { JSON => answer_of(row, page) },
-        ReadOperation::KeysetPaginate => object! { JSON => object! { "schema" => keyset_page(defined) } },
-        ReadOperation::List | ReadOperation::Get => object! { JSON => answer_of(row, rows), NDJSON => lines(row) },
-        ReadOperation::Find | ReadOperation::FindById => object! { JSON => answer_of(row, |row| row) },
+        ReadOperation::Paginate => object! { JSON => answer_of(defined, page) },
+        ReadOperation::KeysetPaginate => {
+            let page = |row: &str| keyset_page(reference(row), defined);
+            object! { JSON => object! { "schema" => page(&defined.row), "x-fields" => page(&defined.partial_row) } }
+        }
+        ReadOperation::List | ReadOperation::Get => object! { JSON => answer_of(defined, rows), NDJSON => lines(defined) },
+        ReadOperation::Find | ReadOperation::FindById => object! { JSON => answer_of(defined, |row| row) },
         ReadOperation::Explain => json(object! { "type" => "object" }),
     };
     success(summary(operation), content)
 }
 
-/// An answer with rows, and under `x-aggregation` the same answer with groups. A union of both would take the types from the rows of every
-/// generated client.
-fn answer_of(row: &str, shape: impl Fn(Json) -> Json) -> Json {
-    object! { "schema" => shape(reference(row)), "x-aggregation" => shape(reference("Group")) }
+/// An answer with rows. Under keys of our own is the same answer with groups, and with the rows that `fields` narrows: a union would take the
+/// types from the rows of every generated client.
+fn answer_of(defined: &Defined, shape: impl Fn(Json) -> Json) -> Json {
+    object! {
+        "schema" => shape(reference(&defined.row)),
+        "x-aggregation" => shape(reference("Group")),
+        "x-fields" => shape(reference(&defined.partial_row)),
+    }
 }
 
 /// The rows as a stream. Its schema is that of all lines together, so that a client reads both media types into one type.
-fn lines(row: &str) -> Json {
+fn lines(defined: &Defined) -> Json {
     let lines = |item: Json| object! { "description" => "One row on each line", "type" => "array", "items" => item };
-    answer_of(row, lines)
+    answer_of(defined, lines)
 }
 
 fn rows(item: Json) -> Json {
     object! { "type" => "array", "items" => item }
 }
 
-fn keyset_page(defined: &Defined) -> Json {
+fn keyset_page(row: Json, defined: &Defined) -> Json {
     let next = object! {
         "description" => "The statement of the next page: send it as `query`. Null at the end",
         "anyOf" => [reference(&defined.statement), object! { "type" => "null" }],
@@ -183,7 +201,7 @@ fn keyset_page(defined: &Defined) -> Json {
         "type" => "object",
         "properties" => object! {
             "count" => object! { "type" => "integer", "description" => "The rows of this page" },
-            "rows" => rows(reference(&defined.row)),
+            "rows" => rows(row),
             "next" => next,
         },
         "required" => texts(["count", "rows", "next"]),

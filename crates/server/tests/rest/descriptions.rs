@@ -33,6 +33,10 @@ async fn the_document_has_every_operation_of_every_resource() {
     assert_eq!(secret["x-permission"], serde_json::json!(["vault.secretPlan.get"]));
     assert!(secret["responses"].get("403").is_some());
     assert!(paths["/api/shop/customers/list"]["post"]["responses"].get("403").is_none());
+    let page = &paths["/api/shop/customers/keyset-paginate"]["post"]["responses"]["200"]["content"]["application/json"];
+    assert_eq!(page["x-fields"]["properties"]["rows"]["items"]["$ref"], "#/components/schemas/ShopCustomerPartialRow");
+    assert!(document["components"]["schemas"]["ShopCustomerPartialRow"].get("required").is_none(), "contract E6.11");
+    assert!(paths["/api/shop/customers/find"]["post"]["responses"].get("422").is_some());
     let text = answer.text();
     assert!(!text.contains("apiKey") && !text.contains("api_key"), "a hidden field has no name");
     assert!(text.contains("INVALID_STATEMENT") && text.contains("QS102"));

@@ -8,15 +8,34 @@ use crate::types::{Scalar, Type};
 
 use super::{SchemaBuilder, closed, described, or_null};
 
+/// Which fields a described row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowForm {
+    /// All that are shown without a selection.
+    Whole,
+    /// Those that `fields` names.
+    Partial,
+}
+
+impl RowForm {
+    /// The end of the name of its definition.
+    pub(super) fn ending(self) -> &'static str {
+        match self {
+            RowForm::Whole => "",
+            RowForm::Partial => "PartialRow",
+        }
+    }
+}
+
 impl SchemaBuilder<'_> {
-    pub(super) fn row(&self) -> Json {
+    pub(super) fn row(&self, form: RowForm) -> Json {
         let shown: Vec<(FieldId, &Field)> = self.resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden).collect();
         let mut properties: Vec<(String, Json)> = Vec::with_capacity(shown.len() + self.resource.relations.len());
         for (id, field) in &shown {
             properties.push((field.name.clone(), described(self.field(*id, field), row_field(self.catalog, self.resource, field))));
         }
         for relation in &self.resource.relations {
-            let target = self.target(relation, "");
+            let target = self.target(relation, form.ending());
             let rows = if relation.many {
                 object! { "type" => "array", "items" => target }
             } else {
@@ -25,8 +44,13 @@ impl SchemaBuilder<'_> {
             let comment = format!("Only if loaded: {}", relation_comment(self.catalog, relation));
             properties.push((relation.name.clone(), described(rows, comment)));
         }
-        let required: Vec<&str> = shown.iter().filter(|(_, field)| is_always_shown(field)).map(|(_, field)| field.name.as_str()).collect();
-        described(Json::Object(closed(properties, &required)), format!("A row of {}", resource_comment(self.resource)))
+        let is_required = |(_, field): &&(FieldId, &Field)| form == RowForm::Whole && is_always_shown(field);
+        let required: Vec<&str> = shown.iter().filter(is_required).map(|(_, field)| field.name.as_str()).collect();
+        let about = match form {
+            RowForm::Whole => "A row of",
+            RowForm::Partial => "A row with the fields that the parameter `fields` names, of",
+        };
+        described(Json::Object(closed(properties, &required)), format!("{about} {}", resource_comment(self.resource)))
     }
 
     fn field(&self, id: FieldId, field: &Field) -> Json {

@@ -106,14 +106,43 @@ export type Loaded<N extends ResourceName, S> = S extends { relations: infer L }
   : {};
 /** A row of this statement: `Row<"shop.customer", typeof statement>`. */
 export type Row<N extends ResourceName, S = {}> = S extends { aggregation: object } ? Group : Resources[N]["fields"] & Loaded<N, S>;
-/** The answer of an operation to this statement. */
-export type Answer<N extends ResourceName, O extends OperationName, S = {}> = O extends "paginate"
-  ? Page<Row<N, S>>
+/** The answer of an operation to this statement, with the parameter `fields` if there is one. */
+export type Answer<N extends ResourceName, O extends OperationName, S = {}, F extends string | undefined = undefined> = AnswerOf<
+  N,
+  O,
+  F extends string ? NarrowedRow<N, S, FieldNames<F>> : Row<N, S>
+>;
+/** The answer of an operation that shows these rows. */
+export type AnswerOf<N extends ResourceName, O extends OperationName, R> = O extends "paginate"
+  ? Page<R>
   : O extends "keyset-paginate"
-    ? KeysetPage<Row<N, S>, Statement<N>>
+    ? KeysetPage<R, Statement<N>>
     : O extends "find"
-      ? Row<N, S>
-      : Row<N, S>[];
+      ? R
+      : R[];
+
+/** The names in the parameter `fields`: `"id" | "orders.total"` of `"id, orders.total"`. */
+export type FieldNames<F extends string, Found extends string = never> = F extends `${infer First},${infer Rest}`
+  ? FieldNames<Rest, Found | FieldName<First>>
+  : Found | FieldName<F>;
+/** A name without the blanks around it. */
+export type FieldName<F extends string> = F extends ` ${infer Rest}` ? FieldName<Rest> : F extends `${infer Rest} ` ? FieldName<Rest> : F;
+/** A row that shows these names only: `NarrowedRow<"shop.customer", typeof statement, "id" | "orders.total">`. */
+export type NarrowedRow<N extends ResourceName, S, P extends string> = string extends P
+  ? Partial<Row<N, S>>
+  : Required<Pick<Resources[N]["fields"], P & keyof Resources[N]["fields"]>> & NarrowedRelations<N, S, P>;
+/** The loaded relations that are named, alone or before a dot. */
+export type NarrowedRelations<N extends ResourceName, S, P extends string> = S extends { relations: infer L }
+  ? {
+      [K in keyof L & keyof Resources[N]["one"] & NameHead<P>]: NarrowedTarget<Resources[N]["one"][K] & ResourceName, L[K], K, P> | null;
+    } & { [K in keyof L & keyof Resources[N]["many"] & NameHead<P>]: NarrowedTarget<Resources[N]["many"][K] & ResourceName, L[K], K, P>[] }
+  : {};
+/** A row of a relation: all its fields if it is named alone. */
+export type NarrowedTarget<N extends ResourceName, S, K extends string, P extends string> = K extends P
+  ? Row<N, S>
+  : NarrowedRow<N, S, P extends `${K}.${infer Rest}` ? Rest : never>;
+/** The part of a name before its first dot. */
+export type NameHead<P extends string> = P extends `${infer Head}.${string}` ? Head : P;
 /** The writes of a resource, as their paths end: `create`, `update/{id}`. */
 export type WriteName<N extends ResourceName> = keyof Resources[N]["writes"];
 /** The body of a write. */
