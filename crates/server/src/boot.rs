@@ -11,7 +11,7 @@ use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use store::check::Report;
 use store::hub_records::{Records, TablesState, accounts, clients, rights};
-use store::{Database, DatabaseSettings, Writers};
+use store::{Database, DatabaseSettings, Reachability, Writers};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::app_files::AppFiles;
@@ -32,6 +32,8 @@ use crate::traces::Tracer;
 
 /// How long a command that only reads waits for a SQLite file that another process has locked.
 const READER_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+
+const READ_URL: &str = "DATABASE_READ_URL";
 
 /// How many resources a line of the log names.
 const MAX_LOGGED_RESOURCES: usize = 20;
@@ -56,7 +58,9 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let slow_statements = config.slow_statement.map(SlowStatements::from);
     let reader = DatabaseReader::new(primary, replicas, config.database_read_max_lag, &budgets).logging(slow_statements);
     let writers = writers(config, &reader.primary, &catalog)?;
-    let queries = QueryService { catalog: Arc::new(catalog), reader, budgets, writers, writes: WriteMetrics::default() };
+    let writes = WriteMetrics::default();
+    writes.note_writers(writers.as_ref());
+    let queries = QueryService { catalog: Arc::new(catalog), reader, budgets, writers, writes };
     Ok(AppState { queries, authenticator, graphql, app_files, tracer })
 }
 
@@ -76,6 +80,7 @@ pub async fn reload(config: &Config, current: &AppState) -> Result<AppState, Boo
         Some(writers) => Some(writers.clone()),
         None => writers(config, &current.queries.reader.primary, &catalog)?,
     };
+    current.queries.writes.note_writers(writers.as_ref());
     let queries = QueryService { catalog: Arc::new(catalog), writers, ..current.queries.clone() };
     Ok(AppState { queries, graphql, ..current.clone() })
 }
@@ -303,6 +308,11 @@ async fn connect(variable: &str, url: &str, settings: &DatabaseSettings) -> Resu
 async fn check_server(variable: &str, database: &Database) -> Result<(), BootError> {
     match database.check_server().await {
         Ok(()) => Ok(()),
+        // A member of a cluster that is its primary now may be a standby later.
+        Err(store::Error::Unavailable(reason)) if variable == READ_URL && database.reachability() == Reachability::OtherRole => {
+            tracing::info!("{variable}: {reason}");
+            Ok(())
+        }
         Err(store::Error::Unavailable(reason)) => {
             tracing::warn!("{variable}: {reason}");
             Ok(())
@@ -313,15 +323,14 @@ async fn check_server(variable: &str, database: &Database) -> Result<(), BootErr
 
 /// The read replicas, each host of DATABASE_READ_URL by itself.
 async fn replicas(config: &Config) -> Result<Vec<Database>, BootError> {
-    const VARIABLE: &str = "DATABASE_READ_URL";
     let Some(url) = config.database_read_url.as_deref() else {
         if config.database_read_max_lag.is_some() {
             tracing::warn!("DATABASE_READ_MAX_LAG has no effect without DATABASE_READ_URL");
         }
         return Ok(Vec::new());
     };
-    let replicas = Database::open_each_host(url, &config.database).map_err(|error| BootError(format!("{VARIABLE}: {error}")))?;
-    for checked in join_all(replicas.iter().map(|replica| check_server(VARIABLE, replica))).await {
+    let replicas = Database::open_each_host(url, &config.database).map_err(|error| BootError(format!("{READ_URL}: {error}")))?;
+    for checked in join_all(replicas.iter().map(|replica| check_server(READ_URL, replica))).await {
         checked?;
     }
     Ok(replicas)

@@ -15,6 +15,7 @@ mod keys;
 mod man;
 mod output;
 mod reload;
+mod replica_check;
 mod role;
 mod schema;
 mod serve;

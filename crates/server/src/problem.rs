@@ -2,6 +2,7 @@
 
 mod graphql;
 pub(crate) mod oauth;
+mod outage_log;
 mod write;
 
 use std::borrow::Cow;
@@ -269,8 +270,9 @@ impl Problem {
         let (status, code, title) = self.head();
         match self {
             Problem::Store(error @ store::Error::TooExpensive { .. }) => tracing::warn!(%error, "refused a statement"),
-            Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "request failed"),
+            Problem::Store(error) if status.is_server_error() => outage_log::log(status.as_u16(), error),
             Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "request failed"),
+            Problem::Write(WriteProblem::InDoubt(error)) => tracing::error!(%error, "a write may have been done or not"),
             _ => {}
         }
         let fault_json = |code, path: &str, message: &str| InputFault { code, path: path.to_owned(), message: message.to_owned() };
@@ -306,6 +308,8 @@ impl Problem {
             Problem::InvalidToken(_) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
             // A retry does not help.
             Problem::Store(store::Error::NotReady(_)) => None,
+            // A retry may do it twice.
+            Problem::Write(WriteProblem::InDoubt(_)) => None,
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         }

@@ -1,9 +1,11 @@
 //! Answers Query Statements, for every protocol: permission, validation, SQL, rows.
 
+pub(crate) mod database_metrics;
 pub mod explain;
 pub(crate) mod field_parameter;
 pub(crate) mod operation;
 pub mod reader;
+mod replay_lag;
 mod replica;
 mod row_key;
 mod statement_log;

@@ -32,6 +32,7 @@ use crate::http::client_address::{ClientAddress, Peer, Proxies};
 use crate::http::{accept, body, drain_body};
 use crate::metrics::{Metrics, NamedResources, ResourceTable};
 use crate::problem::{NO_SUCH_PATH, Problem};
+use crate::query_service::database_metrics::DatabaseMetrics;
 use crate::response::{ROW_LIMIT, Redirection, redirect};
 use crate::satellite::Satellite;
 use crate::satellite::endpoints::AppPages;
@@ -75,7 +76,9 @@ impl Routes {
     pub fn new(state: AppState, config: &Config, metrics: Arc<Metrics>) -> Arc<Self> {
         metrics.register(|registry| {
             registry.register_collector(Box::new(state.queries.budgets.clone()));
-            registry.register_collector(Box::new(state.queries.reader.clone()));
+            let (reader, writes) = (state.queries.reader.clone(), state.queries.writes.clone());
+            let records = state.authenticator.as_hub().map(|hub| hub.records().clone());
+            registry.register_collector(Box::new(DatabaseMetrics { reader, writes, records }));
             state.queries.writes.register(registry);
             if let Some(hub) = state.authenticator.as_hub() {
                 hub.register_metrics(registry);

@@ -14,10 +14,10 @@ use tracing::Instrument;
 
 use crate::assemble::Batch;
 use crate::check::{Finding, values};
-use crate::postgres::{self, Postgres, StreamStart};
+use crate::postgres::{self, Postgres, ReplayPosition, StreamStart};
 use crate::run::{AnswerContext, Chunks, Format, Frame, Opening, PageNumbers, PlanDetail, StreamLimits, channel};
 use crate::schema::{self, Schema};
-use crate::settings::{DatabaseSettings, PoolFigures};
+use crate::settings::{DatabaseSettings, HostFigures, PoolFigures, Reachability};
 use crate::sqlite::{self, Sqlite};
 use crate::{Error, introspect};
 
@@ -74,11 +74,43 @@ impl Database {
         }
     }
 
-    /// How far a standby is behind its primary; none if it cannot tell.
-    pub async fn replay_lag(&self) -> Result<Option<Duration>, Error> {
+    /// How much of its primary's log a standby has.
+    pub async fn replay_position(&self) -> Result<ReplayPosition, Error> {
         match &self.0 {
-            Engine::Postgres(postgres) => postgres.replay_lag().await,
-            Engine::Sqlite(_) => Ok(Some(Duration::ZERO)),
+            Engine::Postgres(postgres) => postgres.replay_position().await,
+            Engine::Sqlite(_) => Ok(ReplayPosition::Primary),
+        }
+    }
+
+    /// Whether no server of the URL answers, also on connections that are open.
+    pub fn is_silent(&self) -> bool {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.is_silent(),
+            Engine::Sqlite(_) => false,
+        }
+    }
+
+    /// What the newest attempt to connect found.
+    pub fn reachability(&self) -> Reachability {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.reachability(),
+            Engine::Sqlite(_) => Reachability::Reachable,
+        }
+    }
+
+    /// What is known of each address that was tried.
+    pub fn hosts(&self) -> Vec<HostFigures> {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.hosts(),
+            Engine::Sqlite(_) => Vec::new(),
+        }
+    }
+
+    /// How long all statements of an answer may take.
+    pub fn timeout(&self) -> Duration {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.timeout,
+            Engine::Sqlite(sqlite) => sqlite.timeout,
         }
     }
 
@@ -115,6 +147,14 @@ impl Database {
         match &self.0 {
             Engine::Postgres(postgres) => postgres.dialect(),
             Engine::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Names the database itself: a standby has the name of its primary, and a database beside it another one. Fails where it cannot be told.
+    pub async fn identity(&self) -> Result<String, Error> {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.identity().await,
+            Engine::Sqlite(_) => Err(Error::Setting("a SQLite file has no standby".to_owned())),
         }
     }
 

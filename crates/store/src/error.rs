@@ -167,7 +167,10 @@ impl From<tokio_postgres::Error> for Error {
             // The server ended the session, or a lock was not available in time.
             "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "25P03" => Error::Unavailable(chain(&error)),
             // Another server may accept writes.
-            "25006" => Error::Unavailable(read_only(&error)),
+            "25006" => Error::Unavailable(format!(
+                "it takes no writes; name the primary in the URL, or all servers with target_session_attrs=read-write: {}",
+                chain(&error)
+            )),
             // Connection failures, rollbacks (deadlocks, conflicts on a read replica), out of memory or disk.
             _ if ["08", "40", "53"].iter().any(|class| code.starts_with(class)) => Error::Unavailable(chain(&error)),
             _ if is_unsupported(refusal) => Error::Unsupported(Refusal::of_postgres(refusal)),
@@ -185,15 +188,10 @@ impl From<rusqlite::Error> for Error {
             (_, Some(ErrorCode::OperationInterrupted)) => Error::Timeout,
             (_, Some(ErrorCode::DatabaseBusy)) => Error::Unavailable("another process has locked the SQLite file".to_owned()),
             (_, Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => Error::Unavailable(message),
-            (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(read_only(&error)),
+            (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(format!("it takes no writes: {}", chain(&error))),
             _ => Error::Refused(Refusal { message, ..Refusal::default() }),
         }
     }
-}
-
-/// Only a hub writes, so only a hub sees this.
-fn read_only(error: &dyn std::error::Error) -> String {
-    format!("it takes no writes, and a hub needs one that does: {}", chain(error))
 }
 
 /// An error with its causes in one line: a driver keeps the details in them.
@@ -224,11 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_read_only_database_says_that_a_hub_needs_a_writable_one() {
+    fn the_error_of_a_read_only_file_says_that_it_takes_no_writes() {
         let connection = rusqlite::Connection::open_in_memory().expect("a database");
         connection.execute_batch("PRAGMA query_only = 1").expect("set");
         let error = connection.execute_batch("CREATE TABLE things (id)").expect_err("refused");
         let message = Error::from(error).to_string();
-        assert!(message.contains("it takes no writes, and a hub needs one that does"), "{message}");
+        assert!(message.contains("it takes no writes: attempt to write a readonly database"), "{message}");
     }
 }

@@ -32,15 +32,18 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::database::{Database, Engine};
+use crate::settings::PoolFigures;
 
 pub use audit_log::AuditLine;
 pub use migrate::TablesState;
 pub(crate) use values::unexpected;
 pub use values::{Bind, Row};
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// A server that waits for this process ends the transaction soon, and its locks.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '10s'";
 /// The commit does not wait for the disk.
-const ASYNC_COMMIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off";
+const ASYNC_COMMIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '10s'; \
+                            SET LOCAL synchronous_commit = off";
 
 pub type BoundStatement<'a> = (&'static str, &'a [Bind<'a>]);
 
@@ -108,6 +111,14 @@ impl Records {
         }
     }
 
+    /// What the connections do that change records.
+    pub fn pool(&self) -> PoolFigures {
+        match &self.0 {
+            Backend::Postgres(writers) => writers.pool(),
+            Backend::Sqlite(writer) => writer.pool(),
+        }
+    }
+
     pub async fn begin(&self) -> Result<Transaction, Error> {
         Ok(Transaction::of(match &self.0 {
             Backend::Postgres(writers) => OpenTransaction::Postgres(writers.begin(BEGIN, None).await?.0),
@@ -133,7 +144,7 @@ impl Records {
 
     pub async fn run_async_commit(&self, statements: &[BoundStatement<'_>]) -> Result<(), Error> {
         match &self.0 {
-            Backend::Postgres(writers) => writers.together(ASYNC_COMMIT, statements).await,
+            Backend::Postgres(writers) => writers.together(ASYNC_COMMIT, statements).await.map(drop),
             Backend::Sqlite(writer) => {
                 let mut open = writer.begin().await?;
                 for (sql, binds) in statements {

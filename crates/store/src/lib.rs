@@ -19,8 +19,9 @@ pub mod writes;
 
 pub use database::{Answer, Database};
 pub use error::{Error, Refusal};
+pub use postgres::ReplayPosition;
 pub use run::Chunks;
-pub use settings::{DatabaseSettings, Mapping, PoolFigures, Prepare};
+pub use settings::{DatabaseSettings, HostFigures, Mapping, PoolFigures, Prepare, Reachability};
 pub use sqlite::backup::{BackupProgress, BackupStep, backup};
 pub use sqlite::bulk_load::{BulkValue, NewFile};
 pub use writers::Writers;

@@ -1,50 +1,54 @@
 //! PostgreSQL: a pool of connections that cache their prepared statements.
 
 mod bind;
+mod cancel;
 mod connector;
 mod cost;
 mod dsn;
 mod explain;
 mod host;
+mod host_state;
 mod lease;
 mod link;
 mod numeric;
 mod page;
+mod pool;
 mod pooler;
 mod refusal;
+mod resolver;
+mod restarts;
 mod row_encoder;
 mod rows;
+mod server_role;
+mod standby;
 mod stream;
 mod tls;
+mod trial;
 mod value_encoder;
 mod write_session;
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use deadpool::Runtime;
-use deadpool::managed::{self, Metrics, PoolError, RecycleError, RecycleResult};
-use lru::LruCache;
 use query::catalog::{Identifier, TableName};
-use query::sql::{Dialect, Sql};
+use query::sql::Dialect;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Statement};
-use tracing::Instrument;
 
 use crate::Error;
 use crate::run::AnswerContext;
-use crate::settings::{DatabaseSettings, PoolFigures, Prepare};
+use crate::settings::{DatabaseSettings, HostFigures, PoolFigures, Reachability};
 
 pub(crate) use bind::array;
-use connector::{Connector, RawConnection};
+use connector::Connector;
 use cost::CostLimit;
 pub(crate) use explain::analyze;
+use host::Patience;
 pub(crate) use lease::{Lease, LeaseState};
-use link::HostLink;
 pub(crate) use page::page;
-use pooler::{Pooling, PoolingProbe};
+pub(crate) use pool::{Connection, Manager, Pool, figures, lease};
+use pool::{lease_until, pool};
+pub use standby::ReplayPosition;
 pub(crate) use stream::{StreamStart, proceed, start};
 pub(crate) use write_session::PostgresWrites;
 
@@ -55,8 +59,6 @@ const EPOCH_DAYS: i32 = 10_957;
 /// The SQLSTATE of a statement in a transaction that has failed before.
 const FAILED: &str = "25P02";
 
-/// How many prepared statements a connection caches. The least recently used is closed first.
-const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 const POOL_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a host may take to accept a connection, TLS and login included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -68,19 +70,21 @@ const READER_SETUP: &str = "SET jit = off; SET default_transaction_read_only = o
                        SELECT set_config('effective_io_concurrency', '0', false) \
                        WHERE current_setting('effective_io_concurrency', true) = '1'";
 
+/// What every transaction that writes sets for itself, since a pooler keeps no settings: a server that waits for its client ends soon.
+pub(crate) const WRITER_LIMITS: &str = "SET LOCAL idle_in_transaction_session_timeout = '10s'";
+
 /// `statement_timeout` ends statements that can no longer be cancelled. Reading has none: it would count the time of slow readers.
 /// `read committed` lets a transaction that waited for a row see its new version.
 fn writer_setup(max_timeout: Duration) -> String {
     let limit = (max_timeout + CONNECT_TIMEOUT).as_millis().min(i32::MAX as u128);
     format!(
-        "SET jit = off; SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = {limit}; \
-         SET default_transaction_isolation = 'read committed'"
+        "SET jit = off; SET statement_timeout = {limit}; SET default_transaction_isolation = 'read committed'"
     )
 }
 
 #[derive(Clone)]
 pub(crate) struct Postgres {
-    pool: managed::Pool<Manager>,
+    pool: Pool,
     size: usize,
     pool_timeout: Duration,
     pub(crate) timeout: Duration,
@@ -101,95 +105,6 @@ impl std::fmt::Debug for Postgres {
     }
 }
 
-pub(crate) struct Manager {
-    connector: Arc<Connector>,
-    probe: Arc<PoolingProbe>,
-    prepare: Prepare,
-    abandoned_timeout: Duration,
-    setup: Arc<str>,
-}
-
-pub(crate) struct Connection {
-    pub(crate) client: Client,
-    statements: LruCache<Arc<str>, PreparedStatement>,
-    /// Whether a statement is being prepared. If that is abandoned, the statement stays open on the server.
-    is_preparing: bool,
-    prepare: Prepare,
-    /// How long an abandoned statement may take.
-    abandoned_timeout: Duration,
-    link: Arc<HostLink>,
-}
-
-struct PreparedStatement {
-    statement: Statement,
-    /// Whether its last page was full, so that the total was needed too.
-    full: bool,
-}
-
-impl managed::Manager for Manager {
-    type Type = Connection;
-    type Error = Error;
-
-    async fn create(&self) -> Result<Connection, Error> {
-        // Boxed, since these large futures are rarely used.
-        let Manager { prepare, abandoned_timeout, ref connector, ref probe, .. } = *self;
-        let pooling = if prepare == Prepare::On { Some(Box::pin(probe.pooling(connector)).await?) } else { None };
-        pooling.map_or(Ok(()), Pooling::refuse_shared)?;
-        let raw = Box::pin(connector.connect()).await?;
-        raw.check_server()?;
-        // Settings in a pooler's session would apply to other clients.
-        if pooling == Some(Pooling::Direct) {
-            let setup = Box::pin(tokio::time::timeout(CONNECT_TIMEOUT, raw.client.batch_execute(&self.setup)));
-            setup.await.map_err(|_| Error::Unavailable("a new connection was not set up in time".to_owned()))??;
-        }
-        let RawConnection { client, host, .. } = raw;
-        let (statements, link) = (LruCache::new(MAX_STATEMENTS), Arc::new(HostLink::new(host, connector.clone())));
-        Ok(Connection { client, statements, is_preparing: false, prepare, abandoned_timeout, link })
-    }
-
-    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<Error> {
-        if connection.client.is_closed() || connection.link.is_lost() {
-            return Err(RecycleError::message("the connection is closed, or its host does not answer"));
-        }
-        Ok(())
-    }
-}
-
-impl Connection {
-    async fn statement(&mut self, sql: &Sql) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(prepared) = self.statements.get(sql.text()) {
-            return Ok(prepared.statement.clone());
-        }
-        let types: Vec<_> = sql.params().iter().map(bind::kind).collect();
-        Box::pin(self.prepare_new(sql.text(), &types)).await
-    }
-
-    /// The prepared statement of a fixed text, if statements are prepared at all.
-    pub(crate) async fn named(&mut self, text: &'static str, types: &[Type]) -> Result<Option<Statement>, tokio_postgres::Error> {
-        if self.prepare == Prepare::Off {
-            return Ok(None);
-        }
-        if let Some(prepared) = self.statements.get(text) {
-            return Ok(Some(prepared.statement.clone()));
-        }
-        self.prepare_new(text, types).await.map(Some)
-    }
-
-    async fn prepare_new(&mut self, text: &str, types: &[Type]) -> Result<Statement, tokio_postgres::Error> {
-        self.is_preparing = true;
-        let prepared = self.client.prepare_typed(text, types).await;
-        self.is_preparing = false;
-        let statement = prepared?;
-        // A statement that leaves the cache is closed on the server when it is dropped.
-        self.statements.put(text.into(), PreparedStatement { statement: statement.clone(), full: false });
-        Ok(statement)
-    }
-
-    pub(crate) fn forget(&mut self, text: &str) {
-        self.statements.pop(text);
-    }
-}
-
 /// Whether a prepared statement is gone or its tables have changed.
 pub(crate) fn is_stale(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(crate::error::is_stale)
@@ -202,17 +117,21 @@ pub(crate) fn first_error(first: tokio_postgres::Error, second: tokio_postgres::
 
 impl Postgres {
     pub(crate) fn pool(&self) -> PoolFigures {
-        let status = self.pool.status();
-        PoolFigures { in_use: status.size.saturating_sub(status.available), idle: status.available, waiting: status.waiting }
+        figures(&self.pool)
     }
 
     pub(crate) fn new(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         Postgres::of(dsn::parse(url)?, settings)
     }
 
-    /// A pool for each host of the URL.
+    /// A pool for each host of the URL. A new connection has half of a request's time at most: another server may have to answer.
     pub(crate) fn each_host(url: &str, settings: &DatabaseSettings) -> Result<Vec<Self>, Error> {
-        dsn::parse(url)?.each_host().map(|dsn| Postgres::of(dsn, settings)).collect()
+        let limited = |mut dsn: dsn::Dsn| {
+            let timeout = dsn.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+            dsn.config.connect_timeout(timeout.min(settings.timeout / 2));
+            dsn
+        };
+        dsn::parse(url)?.each_host().map(|dsn| Postgres::of(limited(dsn), settings)).collect()
     }
 
     fn of(mut dsn: dsn::Dsn, settings: &DatabaseSettings) -> Result<Self, Error> {
@@ -222,8 +141,8 @@ impl Postgres {
         let DatabaseSettings { timeout, prepare, stall_timeout, stream_timeout, abandoned_timeout, memory, max_cost, .. } = *settings;
         let cost_limit = max_cost.map(|max| Arc::new(CostLimit::new(max)));
         let tls = tls::connector(&dsn.tls)?;
-        let connector = Arc::new(Connector::new(dsn, tls));
-        let manager = Manager { connector, probe: Arc::default(), prepare, abandoned_timeout, setup: READER_SETUP.into() };
+        let connector = Arc::new(Connector::new(dsn, tls, Patience::of(timeout)));
+        let manager = Manager::new(connector, READER_SETUP, prepare, abandoned_timeout);
         let (size, pool_timeout) = (settings.pool + settings.reserved, POOL_TIMEOUT.min(settings.timeout));
         let pool = pool(manager, size, pool_timeout)?;
         Ok(Postgres {
@@ -245,30 +164,25 @@ impl Postgres {
     }
 
     /// A pool of connections for writes to resources.
-    fn write_pool(&self, size: usize) -> Result<managed::Pool<Manager>, Error> {
+    fn write_pool(&self, size: usize) -> Result<Pool, Error> {
         self.writing_pool(self.timeout, size)
     }
 
-    pub(crate) fn writers(&self, max_timeout: Duration) -> Result<managed::Pool<Manager>, Error> {
+    pub(crate) fn writers(&self, max_timeout: Duration) -> Result<Pool, Error> {
         self.writing_pool(max_timeout, self.size)
     }
 
-    fn writing_pool(&self, max_timeout: Duration, size: usize) -> Result<managed::Pool<Manager>, Error> {
-        let Manager { connector, probe, prepare, abandoned_timeout, .. } = self.pool.manager();
-        let (connector, probe, setup) = (connector.clone(), probe.clone(), writer_setup(max_timeout).into());
-        let manager = Manager { connector, probe, prepare: *prepare, abandoned_timeout: *abandoned_timeout, setup };
-        pool(manager, size, self.pool_timeout)
+    fn writing_pool(&self, max_timeout: Duration, size: usize) -> Result<Pool, Error> {
+        pool(self.pool.manager().with_setup(&writer_setup(max_timeout)), size, self.pool_timeout)
     }
 
     async fn lease(&self) -> Result<Lease, Error> {
         lease(&self.pool).await
     }
 
-    /// A connection for one request. Its statements have one timeout together, which begins with the first connection.
-    async fn lease_until(&self, deadline: &mut Option<Instant>) -> Result<Lease, Error> {
-        let mut lease = self.lease().await?;
-        lease.set_deadline(Some(*deadline.get_or_insert_with(|| Instant::now() + self.timeout)));
-        Ok(lease)
+    /// When the statements of an answer have to be done.
+    fn deadline(&self) -> Instant {
+        self.context.deadline().unwrap_or_else(|| Instant::now() + self.timeout)
     }
 
     pub(crate) async fn schema(&self) -> Result<crate::schema::Schema, Error> {
@@ -300,21 +214,21 @@ impl Postgres {
         Ok(asked.await?.iter().filter_map(|row| usize::try_from(row.get::<_, i64>(0) - 1).ok()).collect())
     }
 
-    /// How far a standby is behind its primary; none if it cannot tell. A standby that has replayed all that it received, and still receives,
-    /// is current: its primary may have nothing to send.
-    pub(crate) async fn replay_lag(&self) -> Result<Option<Duration>, Error> {
-        const LAG: &str = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0 \
-             WHEN pg_last_wal_replay_lsn() >= pg_last_wal_receive_lsn() AND EXISTS (SELECT FROM pg_stat_wal_receiver) THEN 0 \
-             ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) END::float8";
-        let rows = self.probe(async |connection| connection.client.query_typed(LAG, &[]).await).await?;
-        let seconds = rows.first().and_then(|row| row.get::<_, Option<f64>>(0));
-        // The clock of the primary may be ahead.
-        Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)))
-    }
-
     /// The servers with their ports.
     pub(crate) fn servers(&self) -> String {
         self.pool.manager().connector.servers()
+    }
+
+    pub(crate) fn is_silent(&self) -> bool {
+        self.pool.manager().connector.is_silent()
+    }
+
+    pub(crate) fn reachability(&self) -> Reachability {
+        self.pool.manager().connector.reachability()
+    }
+
+    pub(crate) fn hosts(&self) -> Vec<HostFigures> {
+        self.pool.manager().connector.figures()
     }
 
     async fn probe<T>(&self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
@@ -323,35 +237,5 @@ impl Postgres {
             Err(Error::Timeout) => Err(Error::Unavailable("no answer within two seconds".to_owned())),
             other => other,
         }
-    }
-}
-
-fn pool(manager: Manager, size: usize, pool_timeout: Duration) -> Result<managed::Pool<Manager>, Error> {
-    managed::Pool::builder(manager)
-        .max_size(size)
-        .runtime(Runtime::Tokio1)
-        .wait_timeout(Some(pool_timeout))
-        .build()
-        .map_err(|error| Error::Setting(error.to_string()))
-}
-
-pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error> {
-    let status = pool.status();
-    let got = if status.available == 0 && status.size < status.max_size {
-        // If the request is abandoned, the new connection is still made and goes to the pool.
-        let pool = pool.clone();
-        let connecting = tokio::spawn(async move { pool.get().await }.in_current_span());
-        connecting.await.map_err(|error| Error::Unexpected(error.to_string()))?
-    } else {
-        pool.get().await
-    };
-    match got {
-        Ok(connection) => Ok(Lease::new(connection)),
-        Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
-        // Whatever the reason, there is no connection.
-        Err(PoolError::Backend(Error::Refused(refusal))) => Err(Error::Unavailable(refusal.to_string())),
-        Err(PoolError::Backend(Error::Setting(setting))) => Err(Error::Unavailable(setting)),
-        Err(PoolError::Backend(other)) => Err(other),
-        Err(other) => Err(Error::Unavailable(other.to_string())),
     }
 }

@@ -72,3 +72,23 @@ pub struct PoolFigures {
     pub idle: usize,
     pub waiting: usize,
 }
+
+/// What the newest attempt to connect to a database found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reachability {
+    /// It answered, or nobody has asked yet.
+    #[default]
+    Reachable,
+    Unreachable,
+    /// It is not what `target_session_attrs` asks for.
+    OtherRole,
+}
+
+/// What is known of one address of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFigures {
+    pub host: String,
+    pub answers: bool,
+    /// Whether the newest connection to a primary leads there; none if the DSN asks for none.
+    pub is_primary: Option<bool>,
+}

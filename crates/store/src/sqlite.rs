@@ -159,7 +159,7 @@ impl Sqlite {
     ) -> Result<T, Error> {
         let permit = self.permit().await?;
         let pool = self.pool.clone();
-        let interrupt = Interrupt::new(self.timeout);
+        let interrupt = Interrupt::new(self.context.time_left(self.timeout));
         let caller = InterruptOnDrop(interrupt.clone());
         let result = tokio::task::spawn_blocking(move || {
             let mut connection = pool.take()?;

@@ -5,7 +5,7 @@ use query::sql::write::{Diagnosis, WriteQuery};
 use crate::database::{Database, Engine};
 use crate::postgres::PostgresWrites;
 use crate::run::AnswerContext;
-use crate::settings::PoolFigures;
+use crate::settings::{HostFigures, PoolFigures};
 use crate::sqlite::SqliteWrites;
 use crate::writes::{WriteFailure, WriteFault, Written};
 use crate::{DatabaseSettings, Error};
@@ -52,6 +52,14 @@ impl Writers {
         match &self.0 {
             WriteEngine::Postgres(postgres) => postgres.pool(),
             WriteEngine::Sqlite(sqlite) => sqlite.pool(),
+        }
+    }
+
+    /// What is known of each address that was tried.
+    pub fn hosts(&self) -> Vec<HostFigures> {
+        match &self.0 {
+            WriteEngine::Postgres(postgres) => postgres.hosts(),
+            WriteEngine::Sqlite(_) => Vec::new(),
         }
     }
 

@@ -10,7 +10,7 @@ use query::catalog::FieldId;
 use crate::Error;
 
 pub(crate) use diagnosis::diagnose;
-pub(crate) use session::{DatabaseRefusal, RefusalKind, Savepoint, SessionError, Statement, WriteSession};
+pub(crate) use session::{Again, DatabaseRefusal, RefusalKind, Savepoint, SessionError, Statement, WriteSession};
 pub(crate) use transaction::{TransactionError, write};
 
 /// How often a write is tried again after a deadlock or a conflict.
@@ -24,12 +24,14 @@ pub struct Written {
     pub rows: Option<Bytes>,
 }
 
-/// Why a write changed nothing.
+/// Why a write has no answer. Except for one that is in doubt, it changed nothing.
 #[derive(Debug)]
 pub enum WriteFailure {
     Refused(WriteRefusal),
     /// The database or the rules refuse it; [`Writers::diagnose`] finds out why.
     Unexplained,
+    /// The COMMIT was sent, and nobody knows whether the database received it.
+    InDoubt(Error),
     Store(Error),
 }
 

@@ -3,7 +3,6 @@
 
 mod support;
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use query::catalog::Catalog;
@@ -11,7 +10,7 @@ use query::manifest::Manifest;
 use query::plan::Operation;
 use query::policy::{self, Viewer};
 use store::run::Format;
-use store::{Answer, Database, DatabaseSettings, Error};
+use store::{Answer, Database, DatabaseSettings, Error, Reachability};
 use support::Postgres;
 use support::proxy::{self, Proxy};
 
@@ -21,6 +20,7 @@ const SCRIPT: &str = "CREATE TABLE quick (id int PRIMARY KEY); INSERT INTO quick
     CREATE VIEW drowsy AS SELECT id, nap(0.7, id) AS other FROM quick WHERE id = 1";
 
 const MANIFEST: &str = "[resource.t.quick]\ntable = \"quick\"\nplural = \"quicks\"\n[resource.t.quick.fields]\nid = { type = \"int\", key = true }\n\
+    [resource.t.quick.relations]\nnaps = { many = \"t.slow\", on = { id = \"id\" } }\n\
     [resource.t.slow]\ntable = \"slow\"\nplural = \"slows\"\n[resource.t.slow.fields]\nid = \"int\"\n\
     [resource.t.drowsy]\ntable = \"drowsy\"\nplural = \"drowsies\"\n[resource.t.drowsy.fields]\nid = \"int\"\nother = \"int\"\n\
     [resource.t.drowsy.relations]\nmore = { many = \"t.drowsy\", on = { id = \"id\" } }\n";
@@ -63,7 +63,7 @@ const SECONDS: fn(u64) -> Duration = Duration::from_secs;
 #[tokio::test]
 async fn a_first_host_that_never_answers_costs_one_second_once() {
     let server = Postgres::with(SCRIPT).await;
-    let (proxied, mode, accepted) = proxy::start_counting(&server.url).await;
+    let (proxied, mode, connections) = proxy::start_counting(&server.url).await;
     mode.send_replace(Proxy::Frozen);
     let database = open(&both(&proxied, &server.url), DatabaseSettings::default());
     database.check_server().await.expect("the second host");
@@ -73,7 +73,7 @@ async fn a_first_host_that_never_answers_costs_one_second_once() {
     // The first one is remembered: new connections do not wait for it.
     let answers = futures_util::future::join_all((0..8).map(|_| page(&database))).await;
     assert!(answers.iter().all(|(answer, took)| answer.is_ok() && *took < SECONDS(1)), "{answers:?}");
-    assert!(accepted.load(Ordering::SeqCst) <= 4, "{accepted:?} connections");
+    assert!(connections.accepted() <= 4, "{connections:?}");
     server.drop().await;
 }
 
@@ -81,7 +81,7 @@ async fn a_first_host_that_never_answers_costs_one_second_once() {
 #[tokio::test]
 async fn an_earlier_primary_that_answers_again_is_not_preferred_to_the_present_one() {
     let server = Postgres::with(SCRIPT).await;
-    let (proxied, mode, accepted) = proxy::start_counting(&server.url).await;
+    let (proxied, mode, connections) = proxy::start_counting(&server.url).await;
     let url = both(&proxied, &server.url);
     let mark = if url.contains('?') { '&' } else { '?' };
     let database = open(&format!("{url}{mark}target_session_attrs=read-write"), DatabaseSettings::default());
@@ -90,7 +90,7 @@ async fn an_earlier_primary_that_answers_again_is_not_preferred_to_the_present_o
         assert!(answers.iter().all(|(answer, _)| answer.is_ok()), "{answers:?}");
     };
     pages(1).await;
-    assert!(accepted.load(Ordering::SeqCst) > 0, "the first host is asked first");
+    assert!(connections.accepted() > 0, "the first host is asked first");
     mode.send_replace(Proxy::Frozen);
     pages(1).await;
     mode.send_replace(Proxy::Forwarding);
@@ -98,10 +98,10 @@ async fn an_earlier_primary_that_answers_again_is_not_preferred_to_the_present_o
     tokio::time::sleep(SECONDS(6)).await;
     pages(6).await;
     tokio::time::sleep(SECONDS(1)).await;
-    let before = accepted.load(Ordering::SeqCst);
+    let before = connections.accepted();
     pages(16).await;
     assert!(database.pool().idle >= 12, "{:?}", database.pool());
-    assert_eq!(accepted.load(Ordering::SeqCst), before, "new connections go to the second host");
+    assert_eq!(connections.accepted(), before, "new connections go to the second host");
     server.drop().await;
 }
 
@@ -135,17 +135,17 @@ async fn connections_to_a_host_that_froze_are_found_within_seconds() {
 #[tokio::test]
 async fn a_thousand_statements_for_a_frozen_host_fail_soon_and_open_few_connections() {
     let server = Postgres::with(SCRIPT).await;
-    let (proxied, mode, accepted) = proxy::start_counting(&server.url).await;
+    let (proxied, mode, connections) = proxy::start_counting(&server.url).await;
     let database = open(&proxied, DatabaseSettings { pool: 4, ..DatabaseSettings::default() });
     page(&database).await.0.expect("a warm connection");
-    let before = accepted.load(Ordering::SeqCst);
+    let before = connections.accepted();
     mode.send_replace(Proxy::Frozen);
     let started = Instant::now();
     let answers = futures_util::future::join_all((0..1000).map(|_| page(&database))).await;
     let took = started.elapsed();
     let is_expected = |answer: &Result<Vec<u8>, Error>| matches!(answer, Err(Error::Unavailable(_) | Error::Overloaded));
     assert!(answers.iter().all(|(answer, _)| is_expected(answer)), "{:?}", answers.iter().find(|(answer, _)| !is_expected(answer)));
-    let opened = accepted.load(Ordering::SeqCst) - before;
+    let opened = connections.accepted() - before;
     assert!(took < SECONDS(12) && opened < 16, "{took:?} and {opened} connections");
     mode.send_replace(Proxy::Forwarding);
     let started = Instant::now();
@@ -198,6 +198,176 @@ async fn the_statements_of_a_request_have_one_timeout_together() {
         let (answer, took) = timed(&database, "t.drowsy", Operation::List, body).await;
         assert!(matches!(answer, Err(Error::Timeout)), "{answer:?}");
         assert!(took < Duration::from_millis(1900), "{took:?}");
+    }
+    server.drop().await;
+}
+
+fn with(url: &str, parameter: &str) -> String {
+    let mark = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{mark}{parameter}")
+}
+
+/// Fills the pool with connections.
+async fn warm(database: &Database, count: usize) {
+    let answers = futures_util::future::join_all((0..count).map(|_| timed(database, "t.quick", Operation::List, "{}"))).await;
+    assert!(answers.iter().all(|(answer, _)| answer.is_ok()), "{answers:?}");
+}
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let started = Instant::now();
+    while !holds().await {
+        assert!(started.elapsed() < SECONDS(60), "waited too long until {what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+// contract B1.29
+#[tokio::test]
+async fn connections_that_pass_nothing_on_cost_one_timeout_together() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode) = proxy::start(&server.url).await;
+    let database = open(&proxied, DatabaseSettings { timeout: SECONDS(3), ..DatabaseSettings::default() });
+    warm(&database, 12).await;
+    assert!(database.pool().idle >= 6, "{:?}", database.pool());
+    // As behind a proxy after a failover: new connections lead to another server.
+    mode.send_replace(Proxy::OldFrozen);
+    let first = page(&database).await.0;
+    assert!(matches!(first, Err(Error::Timeout)), "it cannot be told from a long statement: {first:?}");
+    for number in 0..16 {
+        page(&database).await.0.unwrap_or_else(|error| panic!("page {number}: {error}"));
+    }
+    server.drop().await;
+}
+
+// contract B1.26
+#[tokio::test]
+async fn a_host_that_is_back_is_used_although_an_attempt_to_reach_it_still_hangs() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode, connections) = proxy::start_counting(&server.url).await;
+    let database = open(&with(&proxied, "connect_timeout=60"), DatabaseSettings { timeout: SECONDS(60), ..DatabaseSettings::default() });
+    warm(&database, 1).await;
+    mode.send_replace(Proxy::Frozen);
+    let silent = page(&database).await.0;
+    assert!(matches!(silent, Err(Error::Unavailable(_))), "{silent:?}");
+    // A silent host is left alone for a second.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let (before, other) = (connections.accepted(), database.clone());
+    let hanging = tokio::spawn(async move { page(&other).await.0 });
+    until("an attempt hangs", async || connections.accepted() > before).await;
+    // Its packets are lost for good.
+    mode.send_replace(Proxy::OldFrozen);
+    until("the host is used", async || page(&database).await.0.is_ok()).await;
+    assert!(!hanging.is_finished(), "the attempt has a minute");
+    hanging.abort();
+    server.drop().await;
+}
+
+// contract B1.26, contract E2.16
+#[tokio::test]
+async fn a_host_that_froze_just_after_it_was_asked_leaves_time_for_another_one() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode) = proxy::start(&server.url).await;
+    let database = open(&both(&proxied, &server.url), DatabaseSettings { timeout: SECONDS(6), ..DatabaseSettings::default() });
+    warm(&database, 4).await;
+    // It is asked while this runs.
+    timed(&database, "t.slow", Operation::List, "{}").await.0.expect("rows");
+    mode.send_replace(Proxy::Frozen);
+    page(&database).await.0.expect("the second host answers within the same deadline");
+    server.drop().await;
+}
+
+// contract E2.16
+#[tokio::test]
+async fn a_read_starts_again_after_any_of_its_statements() {
+    const RELATED: &str = r#"{"query":{"limit":5,"where":{"id":{"eq":1}},"relations":{"naps":true}}}"#;
+    const STREAM: &str = r#"{"query":{"where":{"id":{"eq":1}},"relations":{"naps":true}}}"#;
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode, connections) = proxy::start_counting(&server.url).await;
+    let database = open(&proxied, DatabaseSettings::default());
+    for (operation, body) in [(Operation::Paginate, RELATED), (Operation::List, STREAM)] {
+        mode.send_replace(Proxy::Forwarding);
+        warm(&database, 1).await;
+        let before = connections.accepted();
+        let losing = async {
+            // The rows are there by now, and the related rows take four seconds.
+            tokio::time::sleep(SECONDS(2)).await;
+            mode.send_replace(Proxy::LosingAnswers);
+        };
+        let ((answer, _), ()) = tokio::join!(timed(&database, "t.quick", operation, body), losing);
+        let answer = String::from_utf8(answer.expect("rows")).expect("UTF-8");
+        assert!(answer.contains(r#""naps":[{"id":1}]"#), "{answer}");
+        assert!(connections.accepted() > before, "on another connection");
+    }
+    server.drop().await;
+}
+
+// contract B1.29
+#[tokio::test]
+async fn a_connection_that_is_given_up_is_closed_while_its_host_is_still_silent() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode, connections) = proxy::start_counting(&server.url).await;
+    let database = open(&proxied, DatabaseSettings::default());
+    warm(&database, 6).await;
+    mode.send_replace(Proxy::Frozen);
+    let answers = futures_util::future::join_all((0..4).map(|_| page(&database))).await;
+    assert!(answers.iter().all(|(answer, _)| answer.is_err()), "{answers:?}");
+    drop(database);
+    until("all connections are closed", async || connections.open() == 0).await;
+    server.drop().await;
+}
+
+// contract E2.7
+#[tokio::test]
+async fn a_connection_that_cannot_be_made_ends_with_the_request() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode) = proxy::start(&server.url).await;
+    mode.send_replace(Proxy::Frozen);
+    let database = open(&with(&proxied, "connect_timeout=60"), DatabaseSettings { timeout: SECONDS(1), ..DatabaseSettings::default() });
+    let (answer, took) = page(&database).await;
+    assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
+    assert!(took < SECONDS(30), "{took:?}");
+    server.drop().await;
+}
+
+// contract E2.6
+#[tokio::test]
+async fn requests_wait_for_connections_of_the_pool_if_the_server_has_no_room_for_another_one() {
+    let role = format!("limited_{}", std::process::id());
+    let server = Postgres::with(SCRIPT).await;
+    let client = support::connect(&server.url).await;
+    let script = format!("CREATE ROLE {role} LOGIN CONNECTION LIMIT 3; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}");
+    client.batch_execute(&script).await.expect("a role");
+    let (_, rest) = server.url.split_once('@').expect("a user");
+    let database = open(&format!("postgres://{role}@{rest}"), DatabaseSettings::default());
+    warm(&database, 1).await;
+    let answers = futures_util::future::join_all((0..12).map(|_| timed(&database, "t.drowsy", Operation::Paginate, PAGE))).await;
+    assert!(answers.iter().all(|(answer, _)| answer.is_ok()), "{answers:?}");
+    drop(database);
+    client.batch_execute(&format!("REASSIGN OWNED BY {role} TO postgres; DROP OWNED BY {role}; DROP ROLE {role}")).await.expect("dropped");
+    server.drop().await;
+}
+
+// contract B1.2, contract B1.26
+#[tokio::test]
+async fn target_session_attrs_selects_servers_by_their_role() {
+    let server = Postgres::with(SCRIPT).await;
+    for (word, refused) in [
+        ("any", None),
+        ("read-write", None),
+        ("primary", None),
+        ("prefer-standby", None),
+        ("read-only", Some("it takes writes")),
+        ("standby", Some("it is a primary")),
+    ] {
+        let database = open(&with(&server.url, &format!("target_session_attrs={word}")), DatabaseSettings::default());
+        match (page(&database).await.0, refused) {
+            (Ok(_), None) => assert_eq!(database.reachability(), Reachability::Reachable),
+            (Err(Error::Unavailable(reason)), Some(refused)) => {
+                assert!(reason.contains(refused) && reason.contains("target_session_attrs"), "{word}: {reason}");
+                assert_eq!(database.reachability(), Reachability::OtherRole);
+            }
+            (answer, _) => panic!("{word}: {answer:?}"),
+        }
     }
     server.drop().await;
 }

@@ -14,6 +14,7 @@ use query::policy::{self, Viewer};
 use query::{parse, plan, sql};
 use store::run::Format;
 use store::{Answer, Database, DatabaseSettings, Error, Prepare};
+use support::proxy::{self, Proxy};
 use tokio::net::TcpStream;
 
 const SCRIPT: &str = "CREATE TABLE quick (id int PRIMARY KEY); INSERT INTO quick VALUES (7); \
@@ -40,14 +41,18 @@ struct PgBouncer {
 impl PgBouncer {
     /// Starts one in front of the test cluster that gives its connections out like this.
     async fn start(mode: &str, turns: Turns) -> Self {
+        PgBouncer::with("", &support::cluster(), mode, turns).await
+    }
+
+    /// Starts one in front of the server of this URL, with more settings.
+    async fn with(more: &str, url: &str, mode: &str, turns: Turns) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
-        let place = support::cluster();
-        let cluster = place.split_once('@').and_then(|(_, rest)| rest.split_once('/')).map(|(place, _)| place).expect("an address");
+        let cluster = url.split_once('@').and_then(|(_, rest)| rest.split_once('/')).map(|(place, _)| place).expect("an address");
         let (host, port) = cluster.rsplit_once(':').expect("a port");
         let settings = format!(
             "[databases]\n* = host={host} port={port} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {}\nunix_socket_dir =\nauth_type = any\n\
-             pool_mode = {mode}\nserver_round_robin = {}\nignore_startup_parameters = extra_float_digits\n",
+             pool_mode = {mode}\nserver_round_robin = {}\nignore_startup_parameters = extra_float_digits\n{more}",
             address.port(),
             u8::from(turns == Turns::Around)
         );
@@ -68,7 +73,7 @@ impl PgBouncer {
 
     fn database(&self, name: &str, prepare: Prepare) -> Database {
         let url = format!("postgres://postgres@{}/{name}", self.address);
-        Database::open(&url, &DatabaseSettings { timeout: Duration::from_millis(200), prepare, ..DatabaseSettings::default() })
+        Database::open(&url, &DatabaseSettings { timeout: Duration::from_secs(1), prepare, ..DatabaseSettings::default() })
             .expect("a pool")
     }
 
@@ -168,5 +173,41 @@ async fn an_abandoned_statement_is_cancelled_behind_a_pooler_too() {
     assert!(bouncer.is_alive(), "the pooler has not fallen over it");
     assert_eq!(listed(&database, "t.quick").await.expect("a row"), r#"{"id":7}"#);
     drop(direct);
+    server.drop().await;
+}
+
+// contract B1.26, contract E2.6
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_server_behind_a_pooler_costs_one_timeout() {
+    let server = support::Postgres::with(SCRIPT).await;
+    let (proxied, mode) = proxy::start(&server.url).await;
+    let bouncer = PgBouncer::with("", &proxied, "transaction", Turns::Last).await;
+    let url = format!("postgres://postgres@{}/{}", bouncer.address, server.name);
+    let settings = DatabaseSettings { timeout: Duration::from_secs(3), prepare: Prepare::Off, ..DatabaseSettings::default() };
+    let database = Database::open(&url, &settings).expect("a pool");
+    listed(&database, "t.quick").await.expect("a row");
+    mode.send_replace(Proxy::Frozen);
+    let first = listed(&database, "t.quick").await;
+    assert!(matches!(first, Err(Error::Timeout)), "the pooler logs clients in, so it may be a long statement: {first:?}");
+    until("the host is silent", async || database.is_silent()).await;
+    for _ in 0..20 {
+        let next = listed(&database, "t.quick").await;
+        assert!(matches!(next, Err(Error::Unavailable(_))), "{next:?}");
+    }
+    mode.send_replace(Proxy::Forwarding);
+    until("it answers again", async || listed(&database, "t.quick").await.is_ok()).await;
+    server.drop().await;
+}
+
+// contract B1.26
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_that_take_all_connections_of_a_pooler_run_to_their_end() {
+    let script = "CREATE TABLE quick (id int PRIMARY KEY); CREATE VIEW slow AS SELECT 1 AS id, pg_sleep(6)::text AS nothing";
+    let server = support::Postgres::with(script).await;
+    let bouncer = PgBouncer::with("default_pool_size = 1\n", &support::cluster(), "transaction", Turns::Last).await;
+    let url = format!("postgres://postgres@{}/{}", bouncer.address, server.name);
+    let settings = DatabaseSettings { prepare: Prepare::Off, ..DatabaseSettings::default() };
+    let database = Database::open(&url, &settings).expect("a pool");
+    listed(&database, "t.slow").await.expect("its only connection answers, though no other client gets one meanwhile");
     server.drop().await;
 }

@@ -20,6 +20,8 @@ pub use diagnosis::{Diagnosis, IncrementCheck, KeyedCheck, PartialReference, Row
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriteQuery {
+    /// What its SQL is written for. The transaction around it has to fit: where rows are not locked, it must find conflicts.
+    pub dialect: Dialect,
     pub form: WriteForm,
     /// The types that the columns of the key are bound as.
     pub key_kinds: Vec<Kind>,
@@ -92,6 +94,7 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
         }
     });
     WriteQuery {
+        dialect,
         form: plan.form,
         key_kinds: resource.key_fields().map(|field| dialect::key_kind(dialect, field)).collect(),
         target,

@@ -15,8 +15,8 @@ use crate::boot::{self, CatalogError};
 use crate::boot_error::unusable;
 use crate::config::Config;
 
-use super::CommandError;
 use super::output::{OutputFormat, print};
+use super::{CommandError, replica_check};
 
 /// What to run if the hub's own tables need a migration, which no change of the manifest can replace.
 async fn migration_hint(config: &Config, database: &Database) -> Result<Option<&'static str>, CommandError> {
@@ -55,7 +55,8 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCod
     report.findings.sort_by_key(|finding| finding.line);
     let open_resources = boot::open_resources(config, &catalog, usize::MAX);
     // Warnings about no line of the manifest.
-    let others: Vec<String> = open_resources.into_iter().chain(migration_hint(config, &database).await?.map(str::to_owned)).collect();
+    let mut others: Vec<String> = open_resources.into_iter().chain(migration_hint(config, &database).await?.map(str::to_owned)).collect();
+    others.extend(replica_check::warnings(config, &catalog, &database).await?);
     let resources = catalog.resources().len();
     let (errors, warnings) = (report.errors().count(), report.warnings().count() + others.len());
     if output == OutputFormat::Json {

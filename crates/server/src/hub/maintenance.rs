@@ -16,7 +16,7 @@ const PURGE_ROUNDS: u32 = 60;
 
 pub(crate) async fn keep(hub: Hub) {
     let mut round = 0_u32;
-    let mut last_problem = None;
+    let (mut last_problem, mut is_failing) = (None, false);
     loop {
         if round.is_multiple_of(PURGE_ROUNDS) {
             match purge::purge(hub.records(), clock::now()).await {
@@ -30,15 +30,22 @@ pub(crate) async fn keep(hub: Hub) {
             tracing::warn!(%error, "could not record repeated refusals; the process log has each of them");
         }
         match hub.0.keys.refresh(hub.records()).await {
-            // Logged once, not every five seconds.
-            Ok(problem) if problem != last_problem => {
-                if let Some(problem) = &problem {
-                    tracing::error!("{problem}");
+            Ok(problem) => {
+                if std::mem::take(&mut is_failing) {
+                    tracing::info!("the keys are reloaded again");
                 }
-                last_problem = problem;
+                // Logged once, not every five seconds.
+                if problem != last_problem {
+                    if let Some(problem) = &problem {
+                        tracing::error!("{problem}");
+                    }
+                    last_problem = problem;
+                }
             }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "could not reload the keys; the previous ones stay in use"),
+            Err(error) if !std::mem::replace(&mut is_failing, true) => {
+                tracing::warn!(%error, "could not reload the keys; the previous ones stay in use");
+            }
+            Err(error) => tracing::debug!(%error, "could not reload the keys"),
         }
     }
 }

@@ -11,7 +11,7 @@ use store::replica_state::StateError;
 use crate::random::NoRandomness;
 use crate::response::json_no_store;
 
-use super::{Problem, ProblemSummary};
+use super::{Problem, ProblemSummary, outage_log};
 
 /// Why an OAuth endpoint refuses. The message is the `error_description` that the client sees.
 #[derive(Debug, thiserror::Error)]
@@ -129,7 +129,7 @@ impl OauthError {
     pub(crate) fn mark(&self, response: &mut Response<Body>) {
         let status = self.status();
         match self {
-            OauthError::Store(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
+            OauthError::Store(error) => outage_log::log(status.as_u16(), error),
             OauthError::ReplicaState(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
             OauthError::HubRefuses => {
                 tracing::error!("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET: nobody can sign in");

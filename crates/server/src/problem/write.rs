@@ -5,7 +5,7 @@ use store::writes::WriteFaultKind;
 
 use super::{InputFault, Problem, ProblemHead, fault_summary};
 
-/// Why a write changed nothing.
+/// Why a write has no answer. Except for one that is in doubt, it changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteProblem {
     #[error("{}", fault_summary("input", .0.faults.iter().map(|fault| fault.message.as_str())))]
@@ -25,6 +25,9 @@ pub enum WriteProblem {
     AnswerTooLarge,
     #[error("the account lacks a value that this write needs")]
     NoVariable,
+    /// Holds why the database did not say whether it committed.
+    #[error("the write may have been done or not: the database did not say so in time; read the rows before you repeat it")]
+    InDoubt(store::Error),
     #[error("{}", fault_summary("write", .0.iter().map(|fault| fault.message.as_str())))]
     Faults(Vec<WriteFaultCode>),
 }
@@ -47,6 +50,7 @@ impl WriteProblem {
             WriteProblem::TooManyRows { .. } => (StatusCode::CONFLICT, "TOO_MANY_ROWS", "Too many rows"),
             WriteProblem::AnswerTooLarge => (StatusCode::UNPROCESSABLE_ENTITY, "ANSWER_TOO_LARGE", "Answer too large"),
             WriteProblem::NoVariable => (StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed"),
+            WriteProblem::InDoubt(_) => (StatusCode::SERVICE_UNAVAILABLE, "OUTCOME_UNKNOWN", "Outcome unknown"),
             WriteProblem::Faults(faults) => fault_head(faults.first().map_or(WriteFaultKind::Refused, |fault| fault.kind)),
         }
     }
@@ -108,6 +112,7 @@ pub(crate) fn write_problems() -> Vec<super::ProblemKind> {
         WriteProblem::TooManyRows { max: 0 },
         WriteProblem::Stale,
         WriteProblem::AnswerTooLarge,
+        WriteProblem::InDoubt(store::Error::Timeout),
     ];
     FAULT_KINDS.into_iter().map(of).chain(others).map(|problem| Problem::Write(problem).kind()).collect()
 }

@@ -4,15 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::DescriptorEncoder;
 use query::catalog::{Catalog, Resource, TableName};
 use query::sql::Query;
 use store::run::Format;
-use store::{Answer, Database, Error, PoolFigures};
+use store::{Answer, Database, Error};
 
 use crate::budget::{Budgets, CallerKey, FairQueue, Slot};
-use crate::metrics::write_gauges;
 use crate::problem::Problem;
 use crate::slow_statements::SlowStatements;
 
@@ -92,14 +89,8 @@ impl DatabaseReader {
         Ok(Reading { answer, slots: vec![statement, stream] })
     }
 
-    pub(crate) fn pools(&self) -> impl Iterator<Item = (&'static str, PoolFigures)> {
-        let add = |sum: PoolFigures, pool: PoolFigures| PoolFigures {
-            in_use: sum.in_use + pool.in_use,
-            idle: sum.idle + pool.idle,
-            waiting: sum.waiting + pool.waiting,
-        };
-        let replicas = self.replicas.iter().map(|replica| replica.database.pool()).reduce(add);
-        [("primary", self.primary.pool())].into_iter().chain(replicas.map(|replicas| ("replica", replicas)))
+    pub(super) fn replicas(&self) -> impl Iterator<Item = &Replica> {
+        self.replicas.iter()
     }
 
     /// A slot for other work on the database.
@@ -114,16 +105,16 @@ impl DatabaseReader {
         self.replicas.iter().cycle().skip(first).take(count)
     }
 
+    /// Asks the servers in turn, all of them within one deadline.
     async fn read(&self, resource: &str, query: Query, format: Format) -> Result<Answer, Error> {
-        let for_answer = |database| statement_log::for_answer(database, self.slow_statements.as_ref(), resource, &query);
+        let context = statement_log::for_answer(&self.primary, self.slow_statements.as_ref(), resource, &query);
         for replica in self.replicas_in_turn() {
-            let database = for_answer(&replica.database);
-            if let Some(answer) = Box::pin(replica.run(database.as_ref(), &query, format)).await {
+            let database = replica.database.for_answer(context.for_another_server());
+            if let Some(answer) = Box::pin(replica.run(&database, &query, format)).await {
                 return answer;
             }
         }
-        let database = for_answer(&self.primary);
-        database.as_ref().unwrap_or(&self.primary).run(query, format).await
+        self.primary.for_answer(context).run(query, format).await
     }
 
     /// Whether the database answers and has the tables of the catalog. Concurrent callers share one ping.
@@ -171,16 +162,4 @@ async fn missing_tables(database: &Database, catalog: &Catalog) -> Result<Vec<St
     let missing = database.missing_tables(&tables).await?;
     let describe = |resource: &Resource| format!("the table {} of the resource {} is missing", resource.table, resource.full_name);
     Ok(missing.into_iter().filter_map(|place| resources.get(place)).take(MAX_NAMED_TABLES).map(describe).collect())
-}
-
-impl Collector for DatabaseReader {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
-        let connections = self.pools().flat_map(|(pool, figures)| {
-            let labels = |state| [("pool", pool), ("state", state)];
-            [(labels("in_use"), figures.in_use), (labels("idle"), figures.idle)]
-        });
-        write_gauges(&mut encoder, "peristyle_pool_connections", "Connections to the database.", connections)?;
-        let waiting = self.pools().map(|(pool, figures)| ([("pool", pool)], figures.waiting));
-        write_gauges(&mut encoder, "peristyle_pool_waiting", "Requests that wait for a connection to the database.", waiting)
-    }
 }

@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 
 use query::sql::Query;
 use store::run::Format;
-use store::{Answer, Database, Error};
+use store::{Answer, Database, Error, Reachability};
 
 use crate::mutex::lock;
 
-/// A faster failure costs little: the read replica is used again at once.
-const FAST_FAILURE: Duration = Duration::from_millis(250);
+use super::replay_lag::ReplayLag;
+
 /// How often a read replica is checked, if it does not answer or its delay matters. No request waits for the check.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// The same for one that is a primary at the moment: a check is a new connection to it, and it stays one until the next failover.
+const ROLE_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a measured delay counts.
 const LAG_VALIDITY: Duration = Duration::from_secs(3);
 /// How often the log says that a read replica is not used, and why.
@@ -28,13 +30,38 @@ pub(super) struct Replica {
 
 #[derive(Debug, Default)]
 struct ReplicaHealth {
-    /// Whether it did not answer. It is not used until it answers a check.
-    is_away: bool,
+    /// Why it is not used until a check succeeds.
+    away: Option<Away>,
     is_being_checked: bool,
     checked_at: Option<Instant>,
     /// When its delay was last found short enough.
     current_at: Option<Instant>,
+    measurements: ReplayLag,
+    lag: Option<Duration>,
     logged_at: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Away {
+    /// It gives no connection.
+    NoAnswer,
+    /// It is not what `target_session_attrs` asks for, such as a primary.
+    OtherRole,
+}
+
+/// What a check found.
+enum Finding {
+    Current,
+    /// Its delay, if it knows one.
+    Behind(Option<Duration>),
+    Away(Away, Error),
+}
+
+/// A read replica for the metrics.
+pub(super) struct ReplicaFigures {
+    pub(super) server: String,
+    pub(super) is_used: bool,
+    pub(super) lag: Option<Duration>,
 }
 
 impl Replica {
@@ -43,23 +70,17 @@ impl Replica {
     }
 
     /// Runs a statement. None means that another server should run it, such as for a table that this one lacks.
-    pub(super) async fn run(&self, database: Option<&Database>, query: &Query, format: Format) -> Option<Result<Answer, Error>> {
+    pub(super) async fn run(&self, database: &Database, query: &Query, format: Format) -> Option<Result<Answer, Error>> {
         if !self.is_usable() {
             return None;
         }
-        let started = Instant::now();
-        match database.unwrap_or(&self.database).run(query.clone(), format).await {
+        match database.run(query.clone(), format).await {
             Err(reason @ (Error::Refused(_) | Error::Unsupported(_))) => {
                 self.log(&format!("refuses a statement: {reason}"));
                 None
             }
             Err(reason @ (Error::Unavailable(_) | Error::Overloaded)) => {
-                if started.elapsed() > FAST_FAILURE {
-                    let mut health = lock(&self.health);
-                    health.is_away = true;
-                    health.checked_at = Some(Instant::now());
-                }
-                self.log(&format!("does not answer: {reason}"));
+                self.note_failure(&reason);
                 None
             }
             // The primary may be ahead of the read replica.
@@ -68,44 +89,91 @@ impl Replica {
         }
     }
 
+    /// Leaves it if it gives no connection. A statement that failed on a server that answers says nothing about the next one.
+    fn note_failure(&self, reason: &Error) {
+        let away = match (self.away(), reason) {
+            (None, Error::Overloaded) => Some(Away::NoAnswer),
+            (away, _) => away,
+        };
+        if let Some(away) = away {
+            self.leave(away, reason);
+            lock(&self.health).checked_at = Some(Instant::now());
+        } else {
+            self.log(&format!("could not run a statement: {reason}"));
+        }
+    }
+
+    /// Why it gives no connection, if the newest one failed.
+    fn away(&self) -> Option<Away> {
+        match self.database.reachability() {
+            Reachability::Reachable => None,
+            Reachability::Unreachable => Some(Away::NoAnswer),
+            Reachability::OtherRole => Some(Away::OtherRole),
+        }
+    }
+
+    fn leave(&self, away: Away, reason: &Error) {
+        let before = lock(&self.health).away.replace(away);
+        match away {
+            Away::NoAnswer => self.log(&format!("does not answer: {reason}")),
+            // A member of a cluster that is its primary now is no fault.
+            Away::OtherRole if before != Some(away) => {
+                tracing::info!(host = self.database.servers(), "a host of DATABASE_READ_URL is not used: {reason}");
+            }
+            Away::OtherRole => {}
+        }
+    }
+
     /// Whether reads may use it. A check that is due begins, beside the requests.
     fn is_usable(&self) -> bool {
+        let is_silent = self.database.is_silent();
         let mut health = lock(&self.health);
-        let needs_check = health.is_away || self.max_lag.is_some();
-        if needs_check && !health.is_being_checked && health.checked_at.is_none_or(|last| last.elapsed() >= CHECK_INTERVAL) {
+        let interval = if health.away == Some(Away::OtherRole) { ROLE_INTERVAL } else { CHECK_INTERVAL };
+        let needs_check = health.away.is_some() || is_silent || self.max_lag.is_some();
+        if needs_check && !health.is_being_checked && health.checked_at.is_none_or(|last| last.elapsed() >= interval) {
             health.is_being_checked = true;
             tokio::spawn(self.clone().check());
         }
-        let is_current = self.max_lag.is_none() || health.current_at.is_some_and(|last| last.elapsed() < LAG_VALIDITY);
-        is_current && !health.is_away
+        health.is_used(self.max_lag) && !is_silent
     }
 
     /// Finds out whether it answers, and is current.
     async fn check(self) {
-        let failure = match self.max_lag {
-            None => self.database.ping().await.err().map(Failure::NoAnswer),
-            Some(max) => match self.database.replay_lag().await {
-                Ok(Some(lag)) if lag <= max => None,
-                Ok(lag) => Some(Failure::Behind(lag)),
-                Err(reason) => Some(Failure::NoAnswer(reason)),
-            },
-        };
+        let finding = self.find().await;
         let mut health = lock(&self.health);
         health.is_being_checked = false;
         health.checked_at = Some(Instant::now());
-        health.current_at = failure.is_none().then(Instant::now);
-        let was_away = std::mem::replace(&mut health.is_away, matches!(failure, Some(Failure::NoAnswer(_))));
-        let is_back = was_away && !health.is_away;
+        health.current_at = matches!(finding, Finding::Current).then(Instant::now);
+        let was_away = match &finding {
+            Finding::Away(..) => None,
+            Finding::Current | Finding::Behind(_) => health.away.take(),
+        };
         drop(health);
-        if is_back {
+        if was_away.is_some() {
             tracing::info!(host = self.database.servers(), "the read replica answers again");
         }
-        match failure {
-            None => {}
-            Some(Failure::NoAnswer(reason)) => self.log(&format!("does not answer: {reason}")),
-            Some(Failure::Behind(None)) => self.log("does not know how far it is behind"),
-            Some(Failure::Behind(Some(lag))) => {
+        match finding {
+            Finding::Current => {}
+            Finding::Away(away, reason) => self.leave(away, &reason),
+            Finding::Behind(None) => self.log("does not know how far it is behind"),
+            Finding::Behind(Some(lag)) => {
                 self.log(&format!("is {:.1} s behind, more than DATABASE_READ_MAX_LAG allows", lag.as_secs_f64()));
+            }
+        }
+    }
+
+    async fn find(&self) -> Finding {
+        let away = |reason| Finding::Away(self.away().unwrap_or(Away::NoAnswer), reason);
+        let Some(max) = self.max_lag else {
+            return self.database.ping().await.map_or_else(away, |()| Finding::Current);
+        };
+        match self.database.replay_position().await {
+            Err(reason) => away(reason),
+            Ok(position) => {
+                let mut health = lock(&self.health);
+                let lag = health.measurements.measure(position, max, Instant::now());
+                health.lag = lag;
+                if lag.is_some_and(|lag| lag <= max) { Finding::Current } else { Finding::Behind(lag) }
             }
         }
     }
@@ -118,11 +186,18 @@ impl Replica {
             tracing::warn!(host = self.database.servers(), "the read replica {reason}; other servers answer instead");
         }
     }
+
+    pub(super) fn figures(&self) -> ReplicaFigures {
+        let is_silent = self.database.is_silent();
+        let health = lock(&self.health);
+        let is_used = health.is_used(self.max_lag) && !is_silent;
+        ReplicaFigures { server: self.database.servers(), is_used, lag: health.lag }
+    }
 }
 
-/// Why a read replica is not used.
-enum Failure {
-    NoAnswer(Error),
-    /// Its delay, if it knows one.
-    Behind(Option<Duration>),
+impl ReplicaHealth {
+    fn is_used(&self, max_lag: Option<Duration>) -> bool {
+        let is_current = max_lag.is_none() || self.current_at.is_some_and(|last| last.elapsed() < LAG_VALIDITY);
+        is_current && self.away.is_none()
+    }
 }

@@ -1,11 +1,12 @@
-//! Observes the statements of one answer: logs slow ones, and adds a span for each to the trace of its request.
+//! The context of one answer. Its statements are observed: slow ones are logged, and each is a span of the trace of its request.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use query::plan::Operation;
 use query::sql::{Dialect, Query};
 use store::run::{AnswerContext, StatementObserver, StatementReport};
-use store::{Database, Writers};
+use store::Database;
 
 use crate::slow_statements::SlowStatements;
 use crate::traces::{RequestTrace, StatementLabels};
@@ -33,45 +34,35 @@ impl StatementObserver for StatementLog {
     }
 }
 
-/// The database for one answer: observed and limited, or, if nothing asks for that, as it is.
-pub(super) fn for_answer(database: &Database, slow: Option<&SlowStatements>, resource: &str, query: &Query) -> Option<Database> {
+/// What one answer has besides its statement: whoever observes its statements, the limit of its rows, and its deadline.
+pub(super) fn for_answer(database: &Database, slow: Option<&SlowStatements>, resource: &str, query: &Query) -> AnswerContext {
     let operation = match query.operation {
         Operation::Paginate => "paginate",
         Operation::KeysetPaginate => "keyset-paginate",
         Operation::List => "list",
         Operation::Find => "find",
     };
-    let context = observed(slow, resource, operation, database.dialect());
-    if context.is_none() && query.max_related_rows.is_none() {
-        return None;
+    let context = observed(slow, resource, operation, database.dialect()).until(Instant::now() + database.timeout());
+    match query.max_related_rows {
+        None => context,
+        Some(max) => context.with_max_related_rows(usize::try_from(max).unwrap_or(usize::MAX)),
     }
-    let mut context = context.unwrap_or_default();
-    if let Some(max) = query.max_related_rows {
-        context = context.with_max_related_rows(usize::try_from(max).unwrap_or(usize::MAX));
-    }
-    Some(database.for_answer(context))
 }
 
-/// The connections for one write, if its statements are observed.
-pub(super) fn for_write(
-    writers: &Writers,
-    slow: Option<&SlowStatements>,
-    resource: &str,
-    operation: &'static str,
-    dialect: Dialect,
-) -> Option<Writers> {
-    observed(slow, resource, operation, dialect).map(|context| writers.for_answer(context))
+/// The same for one write.
+pub(super) fn for_write(database: &Database, slow: Option<&SlowStatements>, resource: &str, operation: &'static str) -> AnswerContext {
+    observed(slow, resource, operation, database.dialect()).until(Instant::now() + database.timeout())
 }
 
-fn observed(slow: Option<&SlowStatements>, resource: &str, operation: &'static str, dialect: Dialect) -> Option<AnswerContext> {
+fn observed(slow: Option<&SlowStatements>, resource: &str, operation: &'static str, dialect: Dialect) -> AnswerContext {
     let trace = RequestTrace::current();
     if slow.is_none() && trace.is_none() {
-        return None;
+        return AnswerContext::default();
     }
     let system = match dialect {
         Dialect::Postgres | Dialect::Citus => "postgresql",
         Dialect::Sqlite => "sqlite",
     };
     let log = StatementLog { slow: slow.cloned(), trace, resource: resource.to_owned(), operation, system, span: tracing::Span::current() };
-    Some(AnswerContext::default().observed_by(Arc::new(log)))
+    AnswerContext::default().observed_by(Arc::new(log))
 }

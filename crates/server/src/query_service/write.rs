@@ -81,9 +81,8 @@ impl QueryService {
         let (plan, query) = self.validate(caller.key(), size, make).await??;
         let slot = self.budgets.writes.acquire(caller.key()).await?;
         let resource = &access.resource().full_name;
-        let observed = statement_log::for_write(writers, self.reader.slow_statements(), resource, form.as_str(), dialect);
-        let writers = observed.as_ref().unwrap_or(writers);
-        let outcome = self.run(writers, &plan, query).await;
+        let context = statement_log::for_write(&self.reader.primary, self.reader.slow_statements(), resource, form.as_str());
+        let outcome = self.run(&writers.for_answer(context), &plan, query).await;
         self.note(caller, &access, form, &outcome);
         let written = outcome?;
         let is_one = form.takes_id() || (form == WriteForm::Create && !plan.is_list);
@@ -97,15 +96,16 @@ impl QueryService {
             match writers.write(query.clone()).await {
                 Ok(written) => return Ok(written),
                 Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
+                Err(WriteFailure::InDoubt(error)) => return Err(WriteProblem::InDoubt(error).into()),
                 Err(WriteFailure::Store(error)) => return Err(error.into()),
                 Err(WriteFailure::Unexplained) => {}
             }
             // Boxed, so that good writes do not carry the size of this larger future.
-            let diagnosis = diagnosis(plan, &query, self.reader.primary.dialect());
+            let diagnosis = diagnosis(plan, &query);
             let faults = match Box::pin(writers.diagnose(diagnosis)).await {
                 Ok(faults) => faults,
                 Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
-                Err(WriteFailure::Store(error)) => return Err(error.into()),
+                Err(WriteFailure::InDoubt(error) | WriteFailure::Store(error)) => return Err(error.into()),
                 Err(WriteFailure::Unexplained) => Vec::new(),
             };
             if !faults.is_empty() {

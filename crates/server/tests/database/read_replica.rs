@@ -1,7 +1,7 @@
 //! Reads go to the read replica, and to the primary during its outage.
 
 use crate::support::proxy::ProxyMode;
-use crate::support::{Backend, Database, Setup};
+use crate::support::{Backend, Database, Setup, until};
 use crate::{MANIFEST, SCRIPT, database, proxied};
 
 // contract B1.2
@@ -34,7 +34,7 @@ async fn reads_use_the_read_replica_and_fall_back_to_the_primary() {
     assert_eq!(labels().await, ["item 1"; 4]);
     assert_eq!(server.get("/ready").await.status(), 200, "the primary is available");
     proxy.set(ProxyMode::Forward);
-    assert_eq!(labels().await, ["from the replica"; 4]);
+    until("the read replica is used again", async || labels().await == ["from the replica"; 4]).await;
     // A read replica that lags behind may lack a table.
     replica.execute("DROP TABLE parts; DROP TABLE items").await;
     assert_eq!(labels().await, ["item 1"; 4]);
@@ -68,4 +68,49 @@ async fn an_invalid_dsn_of_the_read_replica_names_database_read_url() {
     setup.read_url = Some("postgres://u:sesame@replica/db?sslmode=perhaps".to_owned());
     let message = setup.boot(&primary.url).await.expect_err("no such sslmode").to_string();
     assert!(message.starts_with("DATABASE_READ_URL: ") && !message.contains("sesame"), "{message}");
+}
+
+// contract B1.27
+#[tokio::test]
+async fn a_statement_that_fails_on_a_read_replica_that_answers_leaves_it_in_use() {
+    // Such as a conflict with recovery.
+    let torn = "CREATE FUNCTION torn() RETURNS integer LANGUAGE plpgsql AS \
+         $$ BEGIN PERFORM pg_sleep(0.5); RAISE EXCEPTION 'conflict with recovery' USING ERRCODE = '40001'; END $$; \
+         CREATE VIEW parts AS SELECT torn() AS id, 1 AS item_id, 'x' AS label; \
+         CREATE TABLE items (id integer PRIMARY KEY, label text); INSERT INTO items VALUES (1, 'from the replica');";
+    let script = "CREATE TABLE parts (id integer PRIMARY KEY, item_id integer, label text); INSERT INTO parts VALUES (7, 1, 'x'); \
+         CREATE TABLE items (id integer PRIMARY KEY, label text); INSERT INTO items VALUES (1, 'from the primary');";
+    let manifest = "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\nlabel = \"text\"\n\
+         [resource.shop.part.fields]\nid = \"int\"\n";
+    let (primary, replica) = (Database::with(Backend::Postgres, script).await, Database::with(Backend::Postgres, torn).await);
+    let mut setup = Setup::new(manifest);
+    setup.read_url = Some(replica.url.clone());
+    let server = setup.serve(&primary).await;
+    let part = server.post("/api/shop/parts/list", "{}").await.good();
+    assert_eq!(part[0]["id"], 7, "the primary runs it");
+    let item = server.post("/api/shop/items/list", "{}").await.good();
+    assert_eq!(item[0]["label"], "from the replica");
+}
+
+// contract E2.7, contract B1.27
+#[tokio::test]
+async fn all_servers_that_a_read_asks_share_its_deadline() {
+    let script = "CREATE TABLE items (id integer PRIMARY KEY); CREATE VIEW naps AS SELECT 1 AS id WHERE pg_sleep(4) IS NOT NULL";
+    let manifest = "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\n[resource.shop.nap.fields]\nid = \"int\"\n";
+    let (primary, replica) = (Database::with(Backend::Postgres, script).await, Database::with(Backend::Postgres, script).await);
+    let ((one, first), (two, second)) = (proxied(&replica).await, proxied(&replica).await);
+    let mut setup = Setup::new(manifest);
+    let place = |dsn: &str| dsn.split_once('@').and_then(|(_, rest)| rest.split_once('/')).expect("a host").0.to_owned();
+    setup.read_url = Some(second.replace(&place(&second), &format!("{},{}", place(&first), place(&second))));
+    setup.database.timeout = std::time::Duration::from_secs(6);
+    let server = setup.serve(&primary).await;
+    for _ in 0..2 {
+        server.post("/api/shop/items/list", "{}").await.good();
+    }
+    [one, two].iter().for_each(|proxy| proxy.set(ProxyMode::Freeze));
+    // Three seconds for each of them leave none for the primary, which needs four.
+    let status = server.post("/api/shop/naps/list", "{}").await.status();
+    assert!([503, 504].contains(&status), "{status}");
+    // Nobody waits for them again.
+    server.post("/api/shop/naps/list", "{}").await.good();
 }

@@ -80,7 +80,7 @@ id = { type = \"int\", key = true, write = \"create\" }
 label = { type = \"text\", write = \"create\" }
 ";
 
-// contract E2.6, contract E2.7
+// contract E2.15, contract E2.6
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_with_a_lost_answer_is_done_whole_or_not_at_all() {
     let database = Database::with(Backend::Postgres, "CREATE TABLE orders (id integer PRIMARY KEY, label text)").await;
@@ -96,13 +96,22 @@ async fn a_write_with_a_lost_answer_is_done_whole_or_not_at_all() {
     for (first, mode) in [(101, ProxyMode::LoseCommits), (201, ProxyMode::LoseWrites), (301, ProxyMode::LoseCommits)] {
         proxy.set(mode);
         let answer = create(first).send(serving.address).await;
-        assert_eq!(answer.problem(503)["code"], "DATABASE_UNAVAILABLE");
+        let problem = answer.problem(503);
         proxy.set(ProxyMode::Forward);
         let count = database.texts(&format!("SELECT count(*) FROM orders WHERE id BETWEEN {first} AND {first} + 49")).await;
         assert!(["0", "50"].contains(&count[0].as_str()), "{count:?}");
+        if mode == ProxyMode::LoseCommits {
+            assert_eq!((problem["code"].as_str(), answer.header("retry-after")), (Some("OUTCOME_UNKNOWN"), None), "{problem}");
+        } else {
+            // Its COMMIT was never sent.
+            assert_eq!((problem["code"].as_str(), count[0].as_str()), (Some("DATABASE_UNAVAILABLE"), "0"), "{problem}");
+            assert!(answer.header("retry-after").is_some());
+        }
         let again = create(first).send(serving.address).await;
         let expected = if count[0] == "50" { 409 } else { 201 };
         assert_eq!(again.status(), expected, "{}", again.text());
     }
-    serving.stop();
+    let log = serving.stop();
+    assert_eq!(log.matches("a write may have been done or not").count(), 2, "{log}");
+    assert_eq!(log.matches("outcome=\"OUTCOME_UNKNOWN\"").count(), 2, "{log}");
 }

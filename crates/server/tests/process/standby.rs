@@ -8,7 +8,7 @@ use crate::cluster::Cluster;
 use crate::program::{Folder, Serving};
 use crate::support::database::connect;
 use crate::support::proxy::{Proxy, ProxyMode};
-use crate::support::{post, until};
+use crate::support::{Backend, Database, post, until};
 
 const MANIFEST: &str = "
 [resource.shop.server.fields]
@@ -65,7 +65,6 @@ async fn a_standby_that_falls_behind_is_left_until_it_catches_up() {
 async fn a_frozen_standby_costs_its_readers_one_short_timeout() {
     let primary = primary().await;
     let (one, two) = (primary.standby(), primary.standby());
-    let place = |cluster: &Cluster| cluster.url().trim_start_matches("postgres://postgres@").trim_end_matches("/postgres").to_owned();
     let proxy = Proxy::to(place(&one)).await;
     let folder = Folder::new();
     folder.write("peristyle.toml", MANIFEST);
@@ -97,4 +96,87 @@ async fn a_frozen_standby_costs_its_readers_one_short_timeout() {
     let log = serving.stop();
     let lines = log.lines().filter(|line| line.contains("WARN")).count();
     assert!(lines <= 3, "{lines} warnings: {log}");
+}
+
+/// The host and port of a cluster.
+fn place(cluster: &Cluster) -> String {
+    cluster.url().trim_start_matches("postgres://postgres@").trim_end_matches("/postgres").to_owned()
+}
+
+// contract B1.27
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_of_the_cluster_that_is_its_primary_is_left_in_silence() {
+    let primary = primary().await;
+    let standby = primary.standby();
+    let proxy = Proxy::to(place(&primary)).await;
+    let folder = Folder::new();
+    folder.write("peristyle.toml", MANIFEST);
+    let url = primary.url();
+    for word in ["standby", "read-only", "prefer-standby"] {
+        let read_url = format!("postgres://postgres@{},{}/postgres?target_session_attrs={word}", proxy.address, place(&standby));
+        let variables = [("DATABASE_URL", url.as_str()), ("DATABASE_READ_URL", &read_url)];
+        let checked = folder.run(&["check"], &variables).good();
+        assert!(!checked.contains("DATABASE_READ_URL"), "{checked}");
+        let serving = folder.serve(&variables);
+        let before = proxy.accepted();
+        for _ in 0..60 {
+            assert_eq!(asked(&serving).await.0["standby"], true);
+        }
+        let connections = proxy.accepted() - before;
+        assert!(connections <= 12, "{connections} connections to the primary for 60 reads");
+        let log = serving.stop();
+        assert!(!log.lines().any(|line| line.contains("WARN") && (line.contains("DATABASE_READ_URL") || line.contains("replica"))), "{log}");
+    }
+}
+
+// contract B1.2, contract B1.27
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_transaction_and_a_dead_primary_make_no_standby_old_at_once() {
+    let primary = primary().await;
+    let standby = primary.standby();
+    let (url, read_url) = (primary.url(), standby.url());
+    let on_primary = connect(&url).await;
+    on_primary.batch_execute("INSERT INTO items VALUES (1); CREATE TABLE loads (filler text)").await.expect("a row");
+    let folder = Folder::new();
+    folder.write("peristyle.toml", MANIFEST);
+    let serving = folder.serve(&[("DATABASE_URL", url.as_str()), ("DATABASE_READ_URL", &read_url), ("DATABASE_READ_MAX_LAG", "6s")]);
+    until("the standby answers", async || asked(&serving).await.0["standby"] == true).await;
+    // Twice the longest delay without the end of a transaction.
+    on_primary.batch_execute("BEGIN").await.expect("begun");
+    let (started, mut by_primary) = (Instant::now(), 0);
+    while started.elapsed() < Duration::from_secs(12) {
+        on_primary.batch_execute("INSERT INTO loads SELECT repeat('x', 100) FROM generate_series(1, 5000)").await.expect("rows");
+        by_primary += usize::from(asked(&serving).await.0["standby"] == false);
+    }
+    assert_eq!(by_primary, 0, "the standby is current");
+    primary.kill();
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(3) {
+        assert_eq!(asked(&serving).await.0["standby"], true, "it had everything a moment ago");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    until("it is too old", async || post("/api/shop/servers/list", "{}").send(serving.address).await.status() == 503).await;
+    serving.stop();
+}
+
+// contract B1.27
+#[tokio::test(flavor = "multi_thread")]
+async fn check_warns_of_read_replicas_that_cannot_answer_for_the_primary() {
+    let script = "CREATE TABLE items (id integer PRIMARY KEY, label text)";
+    let (primary, other) = (Database::with(Backend::Postgres, script).await, Database::with(Backend::Postgres, script).await);
+    let empty = Database::with(Backend::Postgres, "").await;
+    let folder = Folder::new();
+    folder.write("peristyle.toml", "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\nlabel = \"text\"\n");
+    let check = |url: &str| folder.run(&["check"], &[("DATABASE_URL", primary.url.as_str()), ("DATABASE_READ_URL", url)]).good();
+    assert!(!check(&primary.url).contains("DATABASE_READ_URL"));
+    for (url, expected) in [
+        ("postgres://postgres@127.0.0.1:1/none", "no connection to 127.0.0.1:1"),
+        (&*empty.url, "table `items`"),
+        (&*other.url, "is no standby of DATABASE_URL but another database"),
+    ] {
+        let checked = check(url);
+        let warning = checked.lines().find(|line| line.starts_with("warning: DATABASE_READ_URL: ")).unwrap_or_else(|| panic!("{checked}"));
+        assert!(warning.contains(expected), "{expected}: {checked}");
+        assert!(checked.contains(" 0 error(s)"), "{checked}");
+    }
 }

@@ -13,26 +13,18 @@ pub const HEARTBEAT_SECONDS: i64 = 2;
 pub const OUTAGE_SECONDS: i64 = 7;
 
 /// Writes a heartbeat, with the time of the last one that had an answer. The first one after a silence stores the outage; the row lock lets
-/// one process do so.
+/// one process do so. All statements are sent at once, so that no lock waits for this process.
 pub async fn beat(records: &Records, answered: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
     const FIRST: &str = "INSERT INTO peristyle.heartbeat (id, last_at) VALUES (1, $1) ON CONFLICT (id) DO NOTHING";
-    const LAST: &str = "SELECT last_at FROM peristyle.heartbeat WHERE id = 1 FOR UPDATE";
-    const OUTAGE: &str = "INSERT INTO peristyle.outage (began_at, ended_at) VALUES ($1, $2)";
+    const OUTAGE: &str = "INSERT INTO peristyle.outage (began_at, ended_at) \
+         SELECT last_at, $1 FROM (SELECT last_at FROM peristyle.heartbeat WHERE id = 1 AND last_at < $2 FOR UPDATE) AS silence";
     // The clock of another process may be ahead.
-    const BEAT: &str = "UPDATE peristyle.heartbeat SET last_at = $1 WHERE id = 1 AND last_at < $1";
-    let (mut transaction, rows) = records.begin_async_commit(LAST, &[]).await?;
-    let last = match rows.first().map(|row| row.timestamp(0)).transpose()? {
-        None => {
-            transaction.run(FIRST, &[Bind::timestamp(now)]).await?;
-            now
-        }
-        Some(last) if now.since(last) > OUTAGE_SECONDS => {
-            transaction.run(OUTAGE, &[Bind::timestamp(last), Bind::timestamp(now)]).await?;
-            now
-        }
-        Some(last) => answered.unwrap_or(last),
-    };
-    transaction.commit_with(BEAT, &[Bind::timestamp(last)]).await
+    const BEAT: &str = "UPDATE peristyle.heartbeat SET last_at = CASE WHEN last_at < $2 THEN $1 ELSE $3 END \
+         WHERE id = 1 AND (last_at < $2 OR last_at < $3)";
+    let (now, silent_since) = (Bind::timestamp(now), Bind::timestamp(now.plus(-OUTAGE_SECONDS)));
+    // Without an answer before, the time of the row stays.
+    let answered = answered.map_or(silent_since, Bind::timestamp);
+    records.run_async_commit(&[(FIRST, &[now]), (OUTAGE, &[now, silent_since]), (BEAT, &[now, silent_since, answered])]).await
 }
 
 /// How many seconds of outage lie between two times. It looks for a silence first, which ends by that.

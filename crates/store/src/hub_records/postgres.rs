@@ -3,21 +3,19 @@
 use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
-use deadpool::managed::Pool;
 use fallible_iterator::FallibleIterator;
-use futures_util::future::{try_join_all, try_join3};
+use futures_util::future::{try_join, try_join_all};
 use postgres_protocol::types::array_from_sql;
 use tokio_postgres::types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::postgres::{Connection, EPOCH_MICROS, Lease, LeaseState, Manager, Postgres, array, first_error, is_stale, lease};
+use crate::postgres::{Connection, EPOCH_MICROS, Lease, LeaseState, Pool, Postgres, array, figures, first_error, is_stale, lease};
+use crate::settings::PoolFigures;
 
-use super::BoundStatement;
 use super::values::{Bind, Row, StoredValue};
-
-const COMMIT: &str = "COMMIT";
+use super::{BEGIN, BoundStatement};
 
 /// How many connections may hold a stale prepared statement.
 const STALE_TRIES: usize = 32;
@@ -27,7 +25,7 @@ const SCRIPT_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
 pub(super) struct PostgresWriters {
-    pool: Pool<Manager>,
+    pool: Pool,
     timeout: Duration,
 }
 
@@ -42,9 +40,16 @@ impl PostgresWriters {
         Ok(PostgresWriters { pool: postgres.writers(postgres.timeout.max(SCRIPT_TIMEOUT))?, timeout: postgres.timeout })
     }
 
+    pub(super) fn pool(&self) -> PoolFigures {
+        figures(&self.pool)
+    }
+
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        // Any other statement may have run and committed before the connection was closed.
-        let mut can_retry = sql.starts_with("SELECT");
+        // A change is a transaction with a COMMIT, because only a COMMIT is never cancelled. It may count before its connection is lost.
+        if !sql.starts_with("SELECT") {
+            return self.together(BEGIN, &[(sql, binds)]).await;
+        }
+        let mut can_retry = true;
         loop {
             let mut lease = lease(&self.pool).await?;
             match lease.step(self.timeout, async |connection| run(connection, sql, binds).await).await {
@@ -63,7 +68,7 @@ impl PostgresWriters {
         let mut can_retry = true;
         loop {
             let mut open = self.open().await?;
-            match open.step(async |connection| together(connection, Some(begin), first.as_slice(), None).await).await {
+            match open.step(async |connection| together(connection, Some(begin), first.as_slice(), End::Open).await).await {
                 // The connection was closed, or was discarded with a stale statement.
                 Err(Error::Unavailable(_)) if can_retry && open.lease.is_gone() => can_retry = false,
                 result => return result.map(|rows| (open, rows)),
@@ -71,14 +76,14 @@ impl PostgresWriters {
         }
     }
 
-    pub(super) async fn together(&self, begin: &'static str, statements: &[BoundStatement<'_>]) -> Result<(), Error> {
+    pub(super) async fn together(&self, begin: &'static str, statements: &[BoundStatement<'_>]) -> Result<Vec<Row>, Error> {
         let mut tried = 0;
         loop {
             let mut open = self.open().await?;
-            match open.step(async |connection| together(connection, Some(begin), statements, Some(COMMIT)).await).await {
-                Ok(_) => {
+            match open.step(async |connection| together(connection, Some(begin), statements, End::Commit).await).await {
+                Ok(rows) => {
                     open.give_back();
-                    return Ok(());
+                    return Ok(rows);
                 }
                 // PostgreSQL refuses a stale statement before it runs; every connection may hold one.
                 Err(_) if open.stale && tried < STALE_TRIES => tried += 1,
@@ -119,7 +124,7 @@ impl PostgresTransaction {
 
     /// Runs the last statement, if there is one, and commits. After a timeout the result is unknown.
     pub(super) async fn commit(mut self, last: Option<BoundStatement<'_>>) -> Result<(), Error> {
-        self.step(async |connection| together(connection, None, last.as_slice(), Some(COMMIT)).await).await?;
+        self.step(async |connection| together(connection, None, last.as_slice(), End::Commit).await).await?;
         self.give_back();
         Ok(())
     }
@@ -129,12 +134,19 @@ impl PostgresTransaction {
     }
 }
 
+/// What follows the statements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Open,
+    Commit,
+}
+
 /// Runs statements in one round trip, after a BEGIN and before a COMMIT; returns the rows of all.
 async fn together(
     connection: &mut Connection,
     begin: Option<&'static str>,
     statements: &[BoundStatement<'_>],
-    commit: Option<&'static str>,
+    end: End,
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
     let mut ready = Vec::with_capacity(statements.len());
     for (sql, binds) in statements {
@@ -142,9 +154,11 @@ async fn together(
     }
     let client = &connection.client;
     let sent = try_join_all(ready.iter().zip(statements).map(|(ready, (_, binds))| ready.send(client, binds)));
-    // If a statement fails, its error is returned, and PostgreSQL turns the COMMIT into a rollback.
-    let ((), rows, ()) = try_join3(script(client, begin), sent, script(client, commit)).await?;
-    Ok(rows.into_iter().flatten().collect())
+    let sent = async { try_join(script(client, begin), sent).await.map(|((), rows)| rows.into_iter().flatten().collect()) };
+    match end {
+        End::Open => sent.await,
+        End::Commit => connection.commit_after(sent).await,
+    }
 }
 
 async fn script(client: &Client, text: Option<&'static str>) -> Result<(), tokio_postgres::Error> {

@@ -8,6 +8,7 @@ use rusqlite::types::{Value, ValueRef};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::Error;
+use crate::settings::PoolFigures;
 use crate::sqlite::Sqlite;
 
 use super::BoundStatement;
@@ -41,6 +42,12 @@ impl SqliteWriter {
     /// A connection that refuses to write.
     pub(super) fn read_only(sqlite: &Sqlite) -> Result<Self, Error> {
         Ok(SqliteWriter { connection: Arc::new(Mutex::new(sqlite.connection()?)), sqlite: sqlite.clone() })
+    }
+
+    /// One connection, which has no list of those that wait for it.
+    pub(super) fn pool(&self) -> PoolFigures {
+        let in_use = usize::from(self.connection.try_lock().is_err());
+        PoolFigures { in_use, idle: 1 - in_use, waiting: 0 }
     }
 
     async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {

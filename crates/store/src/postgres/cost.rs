@@ -14,6 +14,7 @@ use crate::Error;
 
 use super::Postgres;
 use super::explain::explain;
+use super::restarts::Restarts;
 
 /// How long an estimate counts: statistics of tables change.
 const ESTIMATE_LIFETIME: Duration = Duration::from_secs(60);
@@ -61,7 +62,14 @@ impl CostLimit {
         if let Some(cost) = self.known(key) {
             return Ok(cost);
         }
-        let document = explain(&mut postgres.lease().await?, postgres, "FORMAT JSON", (sql, None)).await?;
+        let mut restarts = Restarts::begin(postgres);
+        let document = loop {
+            let mut lease = restarts.lease(postgres).await?;
+            match explain(&mut lease, postgres, "FORMAT JSON", (sql, None)).await {
+                Err(error) if restarts.again(&error, &lease) => {}
+                result => break result?,
+            }
+        };
         let cost = document[0]["Plan"]["Total Cost"].as_f64();
         let cost = cost.ok_or_else(|| Error::Unexpected("PostgreSQL returned no cost estimate".to_owned()))?;
         self.remember(key, cost);

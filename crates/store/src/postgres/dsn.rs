@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 
 use percent_encoding::{PercentDecode, percent_decode_str};
 use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
 
 use crate::Error;
 
+use super::server_role::WantedRole;
 use super::tls::{TlsMode, TlsSettings};
 pub(super) use hosts::{Dsn, DsnHost};
 use hosts::{hosts, set_timeouts};
@@ -45,7 +47,7 @@ const PARAMETERS: [(&str, Use, &[&str]); 30] = [
     ("keepalives_idle", Use::Driver, &[]),
     ("keepalives_interval", Use::Driver, &[]),
     ("keepalives_retries", Use::Driver, &[]),
-    ("target_session_attrs", Use::Driver, &["any", "read-write", "read-only"]),
+    ("target_session_attrs", Use::Here, &WantedRole::WORDS),
     ("channel_binding", Use::Driver, &["disable", "prefer", "require"]),
     ("load_balance_hosts", Use::Driver, &["disable", "random"]),
     ("sslnegotiation", Use::Driver, &["postgres", "direct"]),
@@ -130,8 +132,12 @@ pub(super) fn parse(url: &str) -> Result<Dsn, Error> {
     }
     set_timeouts(&mut config, &values, Quote::after(&parts))?;
     let mode = values.get("sslmode").and_then(|word| TlsMode::from_word(word)).unwrap_or(TlsMode::Prefer);
+    if values.get("sslnegotiation").is_some_and(|word| word == "direct") && mode.driver() != SslMode::Require {
+        return Err(invalid("sslnegotiation=direct needs sslmode=require, verify-ca or verify-full"));
+    }
     let tls = TlsSettings { mode, root: values.get("sslrootcert").map(ToString::to_string) };
-    Ok(Dsn { config, hosts: hosts(&values), tls })
+    let role = values.get("target_session_attrs").and_then(|word| WantedRole::from_word(word)).unwrap_or_default();
+    Ok(Dsn { config, hosts: hosts(&values), tls, role })
 }
 
 type Values<'u> = BTreeMap<&'static str, Cow<'u, str>>;
@@ -259,7 +265,7 @@ fn invalid(reason: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use tokio_postgres::config::{Host, TargetSessionAttrs};
+    use tokio_postgres::config::Host;
 
     use super::*;
 
@@ -304,18 +310,26 @@ mod tests {
     // contract B1.2
     #[test]
     fn every_other_parameter_is_honoured_or_refused() {
-        let Dsn { config, tls, .. } = parse(
+        let Dsn { config, tls, role, .. } = parse(
             "postgres://u:p%3F@h/d?client_encoding=UTF8&gssencmode=prefer&sslcompression=0&keepalives_count=3&target_session_attrs=read-only&fallback_application_name=x&options=-c%20a%3D'b'&ssl=true",
         )
         .expect("a URL");
         assert_eq!((config.get_application_name(), config.get_options()), (Some("x"), Some("-c a='b'")));
-        assert_eq!((config.get_keepalives_retries(), config.get_target_session_attrs()), (Some(3), TargetSessionAttrs::ReadOnly));
+        assert_eq!((config.get_keepalives_retries(), role), (Some(3), WantedRole::ReadOnly));
         assert_eq!((config.get_user(), config.get_password(), config.get_dbname()), (Some("u"), Some(&b"p?"[..]), Some("d")));
         assert_eq!(tls.mode, TlsMode::Require);
-        for word in ["primary", "standby", "prefer-standby"] {
-            let message = refusal(&format!("postgres://h/d?target_session_attrs={word}"));
-            assert!(message.contains("any, read-write or read-only") && message.contains(word), "{message}");
+        for (word, wanted) in WantedRole::WORDS.into_iter().zip([
+            WantedRole::Any,
+            WantedRole::ReadWrite,
+            WantedRole::ReadOnly,
+            WantedRole::Primary,
+            WantedRole::Standby,
+            WantedRole::PreferStandby,
+        ]) {
+            assert_eq!(parse(&format!("postgres://h/d?target_session_attrs={word}")).expect("a URL").role, wanted);
         }
+        let message = refusal("postgres://h/d?target_session_attrs=master");
+        assert!(message.contains("any, read-write, read-only, primary, standby or prefer-standby"), "{message}");
         for (parameter, name) in [
             ("sslcert=a.pem", "sslcert"),
             ("gssencmode=require", "gssencmode"),
@@ -356,6 +370,8 @@ mod tests {
             assert!(refusal(url).contains("write %25"), "{url}");
         }
         assert!(parse("postgres:///x?hostaddr=127.0.0.1&connect_timeout=-1").is_ok());
+        assert!(refusal("postgres://h/x?sslnegotiation=direct").contains("sslmode=require"));
+        assert!(parse("postgres://h/x?sslnegotiation=direct&sslmode=verify-full").is_ok());
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! One host of a DSN: whether it answers.
+//! One host of a DSN: whether it answers, shared by all connections to it.
 //!
 //! A host may accept connections and never answer, such as a frozen machine. The system reports no error then. So a statement that takes
-//! long has its host asked for a sign of life, by one new connection at a time. If none comes, the host is silent: what waits for it fails,
-//! its idle connections are not used again, and one connection at a time is tried until it answers.
+//! long has its host asked for a sign of life, by one new connection at a time. `host_state` decides what follows from its end.
+//!
+//! New connections may work while those from before pass nothing on, such as behind a proxy after a failover. So each timeout of a statement
+//! raises a doubt: a connection that had no answer since then is asked before it is used again. If one does not answer, the others are lost.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -14,16 +16,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio_postgres::Config;
 
-/// How long a statement runs before its host is asked for a sign of life.
-pub(super) const PROBE_DELAY: Duration = Duration::from_secs(1);
-/// How long the host has to give one.
-pub(super) const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often a host that gave one is asked again.
+use super::host_state::{Condition, Consequence, HostState, Trial, TrialEnd};
+
+/// How often a host that gave a sign of life is asked again, while a statement runs on it.
 pub(super) const PROBE_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a silent host is left alone after each attempt.
-const SILENT_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the log says that a host is silent.
-const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Endpoint {
@@ -42,53 +38,69 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// How long a host may take: a share of the timeout of a request, so that it can still use another host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// How long a statement runs before its host is asked for a sign of life, and how long an idle connection may take to give one.
+    pub(super) delay: Duration,
+    /// How long the host has to give one.
+    pub(super) limit: Duration,
+}
+
+impl Patience {
+    pub(super) fn of(timeout: Duration) -> Self {
+        let (delay, limit) = (Duration::from_secs(1), Duration::from_secs(2));
+        Patience {
+            delay: (timeout / 6).clamp(Duration::from_millis(250), delay),
+            limit: (timeout / 3).clamp(Duration::from_millis(500), limit),
+        }
+    }
+}
+
 pub(super) struct PostgresHost {
     pub(super) endpoint: Endpoint,
     pub(super) config: Config,
+    pub(super) patience: Patience,
     state: Mutex<HostState>,
     /// How often it fell silent. A connection from before is not used again.
     silences: watch::Sender<u64>,
-    /// How many wait for a sign of life. Answers are counted for them.
+    /// How many trials wait for a sign of life. Answers are counted for them.
     observers: AtomicUsize,
     answers: AtomicU64,
+    /// How many statements timed out.
+    doubts: AtomicU64,
+    /// The newest doubt that an answer came after.
+    settled: AtomicU64,
+    /// The newest doubt that a connection did not settle when it was asked. Those that had no answer since are not used again.
+    confirmed: AtomicU64,
 }
 
-#[derive(Debug, Default)]
-struct HostState {
-    /// When it last gave no answer; none if it answers.
-    silent_at: Option<Instant>,
-    /// Whether a connection to the silent host is being tried.
-    is_tried: bool,
-    is_probed: bool,
-    probed_at: Option<Instant>,
-    logged_at: Option<Instant>,
-}
-
-/// Waits for a sign of life. A host that is too busy for a new connection may still answer others.
+/// Counts the answers of all connections to a host while a trial waits. A host that is too busy for a new connection may still answer others.
 pub(super) struct Observation {
     host: Arc<PostgresHost>,
+    began: Instant,
     answers: u64,
 }
 
-/// An attempt to connect. If it is dropped without a result after a while, the host counts as silent for new connections.
+/// A new connection for a request. If it is dropped without an end after a while, other hosts come first.
 pub(super) struct ConnectAttempt {
-    pub(super) host: Arc<PostgresHost>,
     observation: Observation,
-    started: Instant,
-    /// Whether it is the only one.
-    is_alone: bool,
     has_ended: bool,
 }
 
 impl PostgresHost {
-    pub(super) fn new(endpoint: Endpoint, config: Config) -> Self {
+    pub(super) fn new(endpoint: Endpoint, config: Config, patience: Patience) -> Self {
         PostgresHost {
             endpoint,
             config,
+            patience,
             state: Mutex::default(),
             silences: watch::Sender::new(0),
             observers: AtomicUsize::new(0),
             answers: AtomicU64::new(0),
+            doubts: AtomicU64::new(0),
+            settled: AtomicU64::new(0),
+            confirmed: AtomicU64::new(0),
         }
     }
 
@@ -96,103 +108,120 @@ impl PostgresHost {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn condition(&self) -> Condition {
+        self.state().condition()
+    }
+
     pub(super) fn silences(&self) -> u64 {
         *self.silences.borrow()
-    }
-
-    pub(super) fn is_silent(&self) -> bool {
-        self.state().silent_at.is_some()
-    }
-
-    /// Begins an attempt to connect; none if the host is silent and another attempt goes on or has just ended.
-    pub(super) fn attempt(self: &Arc<Self>) -> Option<ConnectAttempt> {
-        let mut state = self.state();
-        let is_alone = state.silent_at.is_some();
-        if state.is_tried || state.silent_at.is_some_and(|last| last.elapsed() < SILENT_INTERVAL) {
-            return None;
-        }
-        state.is_tried = is_alone;
-        drop(state);
-        let observation = Observation::of(self);
-        Some(ConnectAttempt { host: self.clone(), observation, started: Instant::now(), is_alone, has_ended: false })
-    }
-
-    fn answered(&self) {
-        if self.state().silent_at.take().is_some() {
-            tracing::info!(host = %self.endpoint, "the database host answers again");
-        }
-    }
-
-    /// New connections go elsewhere. Nothing happens to those that exist.
-    fn avoid(&self) {
-        self.state().silent_at = Some(Instant::now());
-    }
-
-    fn fall_silent(&self) {
-        self.avoid();
-        let mut state = self.state();
-        if state.logged_at.is_none_or(|last| last.elapsed() >= LOG_INTERVAL) {
-            state.logged_at = Some(Instant::now());
-            tracing::warn!(host = %self.endpoint, "the database host does not answer; its connections are closed");
-        }
-        drop(state);
-        self.silences.send_modify(|silences| *silences += 1);
-    }
-
-    /// Begins to ask the host for a sign of life; none if that happens already or happened lately.
-    pub(super) fn begin_probe(self: &Arc<Self>) -> Option<Observation> {
-        let mut state = self.state();
-        if state.is_probed || state.probed_at.is_some_and(|last| last.elapsed() < PROBE_INTERVAL) {
-            return None;
-        }
-        state.is_probed = true;
-        state.probed_at = Some(Instant::now());
-        drop(state);
-        Some(Observation::of(self))
-    }
-
-    pub(super) fn end_probe(&self, observation: &Observation, is_silent: bool) {
-        self.state().is_probed = false;
-        if !is_silent {
-            self.answered();
-        } else if !observation.had_answers() {
-            self.fall_silent();
-        }
     }
 
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
         self.silences.subscribe()
     }
 
-    /// Counts an answer, if a probe waits for one.
+    /// Begins a new connection for a request; none if the host did not answer the last one, which began just now.
+    pub(super) fn attempt(self: &Arc<Self>) -> Option<ConnectAttempt> {
+        let may_begin = self.state().begin_trial(Instant::now());
+        may_begin.then(|| ConnectAttempt { observation: Observation::of(self), has_ended: false })
+    }
+
+    /// Begins to ask the host for a sign of life; none if that happens already or happened since then.
+    pub(super) fn begin_probe(self: &Arc<Self>, since: Instant) -> Option<Observation> {
+        let may_begin = self.state().begin_probe(since, Instant::now());
+        may_begin.then(|| Observation::of(self))
+    }
+
+    pub(super) fn end_probe(&self, observation: &Observation, end: TrialEnd) {
+        let consequence = self.state().end_probe(observation.trial(end), Instant::now());
+        self.follow(consequence);
+    }
+
+    /// How long ago it was last asked.
+    pub(super) fn since_probe(&self) -> Duration {
+        self.state().probed_at().map_or(Duration::MAX, |last| last.elapsed())
+    }
+
+    fn follow(&self, consequence: Consequence) {
+        match consequence {
+            Consequence::Nothing => {}
+            Consequence::AnswersAgain => tracing::info!(host = %self.endpoint, "the database host answers again"),
+            Consequence::RefusesNow => tracing::info!(host = %self.endpoint, "the database host refuses connections now"),
+            Consequence::Lost { is_logged } => {
+                if is_logged {
+                    tracing::warn!(host = %self.endpoint, "the database host does not answer; its connections are closed");
+                }
+                self.silences.send_modify(|silences| *silences += 1);
+            }
+        }
+    }
+
+    /// Counts an answer, if a trial waits for one.
     pub(super) fn note_answer(&self) {
         if self.observers.load(Ordering::Relaxed) > 0 {
             self.answers.fetch_add(1, Ordering::Relaxed);
         }
     }
+
+    pub(super) fn doubts(&self) -> u64 {
+        self.doubts.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn confirmed(&self) -> u64 {
+        self.confirmed.load(Ordering::Relaxed)
+    }
+
+    /// A statement timed out.
+    pub(super) fn doubt(&self) {
+        self.doubts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An answer came after this doubt.
+    pub(super) fn settle(&self, doubt: u64) {
+        self.settled.fetch_max(doubt, Ordering::Relaxed);
+    }
+
+    /// A connection without an answer since this doubt was asked, and did not answer.
+    pub(super) fn confirm(&self, doubt: u64) {
+        self.confirmed.fetch_max(doubt, Ordering::Relaxed);
+    }
+
+    fn is_doubted(&self) -> bool {
+        self.settled.load(Ordering::Relaxed) < self.doubts()
+    }
 }
 
 impl ConnectAttempt {
-    pub(super) fn answered(mut self) {
-        self.has_ended = true;
-        self.host.answered();
+    pub(super) fn host(&self) -> &Arc<PostgresHost> {
+        &self.observation.host
     }
 
-    pub(super) fn had_no_answer(mut self) {
+    pub(super) fn end(mut self, end: TrialEnd) {
         self.has_ended = true;
-        if self.observation.had_answers() { self.host.avoid() } else { self.host.fall_silent() }
+        let host = &self.observation.host;
+        let consequence = host.state().end_trial(self.observation.trial(end), Instant::now());
+        host.follow(consequence);
+    }
+}
+
+impl Drop for ConnectAttempt {
+    fn drop(&mut self) {
+        let Observation { host, began, .. } = &self.observation;
+        if !self.has_ended && began.elapsed() >= host.patience.delay {
+            host.state().abandon_trial(*began, Instant::now());
+        }
     }
 }
 
 impl Observation {
     fn of(host: &Arc<PostgresHost>) -> Self {
         host.observers.fetch_add(1, Ordering::Relaxed);
-        Observation { host: host.clone(), answers: host.answers.load(Ordering::Relaxed) }
+        Observation { host: host.clone(), began: Instant::now(), answers: host.answers.load(Ordering::Relaxed) }
     }
 
-    /// Whether any connection had an answer since.
-    fn had_answers(&self) -> bool {
-        self.host.answers.load(Ordering::Relaxed) != self.answers
+    fn trial(&self, end: TrialEnd) -> Trial {
+        let others_answered = self.host.answers.load(Ordering::Relaxed) != self.answers;
+        Trial { began: self.began, end, others_answered, is_doubted: self.host.is_doubted() }
     }
 }
 
@@ -202,20 +231,18 @@ impl Drop for Observation {
     }
 }
 
-impl Drop for ConnectAttempt {
-    fn drop(&mut self) {
-        if !self.has_ended && self.started.elapsed() >= PROBE_DELAY {
-            self.host.avoid();
-        }
-        if self.is_alone {
-            self.host.state().is_tried = false;
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Whether the system gave up waiting for the host. A host that refuses a connection may still serve others.
-pub(super) fn is_silence(error: &tokio_postgres::Error) -> bool {
-    use std::io::ErrorKind::{HostUnreachable, NetworkUnreachable, TimedOut};
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
-    cause.is_some_and(|cause| matches!(cause.kind(), TimedOut | HostUnreachable | NetworkUnreachable))
+    #[test]
+    fn a_host_has_a_share_of_a_short_timeout() {
+        let of = |timeout: u64| {
+            let Patience { delay, limit } = Patience::of(Duration::from_millis(timeout));
+            (delay.as_millis(), limit.as_millis())
+        };
+        assert_eq!(of(30_000), (1_000, 2_000));
+        assert_eq!(of(3_000), (500, 1_000));
+        assert_eq!(of(100), (250, 500), "a login takes a moment too");
+    }
 }

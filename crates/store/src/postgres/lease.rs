@@ -5,15 +5,19 @@ use std::time::{Duration, Instant};
 use deadpool::managed::Object;
 use query::sql::Sql;
 use tokio::runtime::Handle;
+use tokio_postgres::Error as DriverError;
+use tokio_postgres::error::Severity;
 
 use crate::Error;
 
+use super::cancel::cancel;
 use super::link::NoAnswer;
 use super::{CONNECT_TIMEOUT, Connection, Manager};
 
 /// When dropped, it returns to the pool once it is idle: transactions are rolled back, and statements that take long are cancelled.
 pub(crate) struct Lease {
     connection: Option<Object<Manager>>,
+    made_at: Instant,
     pub(super) state: LeaseState,
     step: Option<Instant>,
     /// When the request ends; none if each step has a timeout of its own.
@@ -31,7 +35,12 @@ pub(crate) enum LeaseState {
 
 impl Lease {
     pub(super) fn new(connection: Object<Manager>) -> Self {
-        Lease { connection: Some(connection), state: LeaseState::Idle, step: None, deadline: None }
+        Lease { made_at: connection.made_at, connection: Some(connection), state: LeaseState::Idle, step: None, deadline: None }
+    }
+
+    /// When the connection was made.
+    pub(super) fn made_at(&self) -> Instant {
+        self.made_at
     }
 
     /// Ends every step at this time, or lets each have its own timeout again.
@@ -57,14 +66,17 @@ impl Lease {
             return Err(Error::Unavailable("the connection was closed".to_owned()));
         };
         let now = Instant::now();
-        self.step = Some(now);
         let timeout = self.deadline.map_or(timeout, |deadline| timeout.min(deadline.saturating_duration_since(now)));
+        if timeout.is_zero() {
+            return Err(Error::Timeout);
+        }
+        self.step = Some(now);
         let link = connection.link.clone();
         match link.wait(step(connection), timeout).await {
             Err(NoAnswer::Timeout) => {
                 // A returning connection has little time, and its host may be well.
                 if self.state != LeaseState::Returning {
-                    link.probe();
+                    link.note_timeout();
                 }
                 self.discard();
                 Err(Error::Timeout)
@@ -75,8 +87,13 @@ impl Lease {
             }
             Ok(result) => {
                 self.step = None;
-                if result.as_ref().is_err_and(tokio_postgres::Error::is_closed) {
-                    drop(self.connection.take().map(Object::take));
+                match result.as_ref().map_err(Ended::of) {
+                    Ok(_) | Err(Ended::Statement) => link.note_answer(),
+                    Err(Ended::Session) => {
+                        link.note_answer();
+                        drop(self.connection.take().map(Object::take));
+                    }
+                    Err(Ended::Connection) => drop(self.connection.take().map(Object::take)),
                 }
                 Ok(result?)
             }
@@ -103,9 +120,17 @@ impl Lease {
         }
     }
 
+    /// Prepares every statement again.
+    pub(super) fn forget_statements(&mut self) {
+        if let Some(connection) = self.connection.as_deref_mut() {
+            connection.forget_all();
+        }
+    }
+
     pub(crate) fn discard(&mut self) {
         let Some(connection) = self.connection.take().map(Object::take) else { return };
-        if self.step.is_none() && self.state != LeaseState::Running || connection.link.is_lost() {
+        let is_busy = self.step.is_some() || self.state == LeaseState::Running;
+        if !is_busy || connection.is_committing() || connection.link.is_lost() {
             return;
         }
         // Without a runtime no task can cancel it, and closing the connection must do.
@@ -113,7 +138,7 @@ impl Lease {
         let token = connection.client.cancel_token();
         let link = connection.link.clone();
         runtime.spawn(async move {
-            match tokio::time::timeout(CONNECT_TIMEOUT, link.connector.cancel(&link.host.endpoint, &token)).await {
+            match tokio::time::timeout(CONNECT_TIMEOUT, cancel(&link.host.endpoint, &link.connector.tls, &token)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::debug!(%error, "could not cancel a statement"),
                 Err(_) => tracing::debug!("could not cancel a statement in time"),
@@ -130,7 +155,8 @@ impl Lease {
         let timeout = self.step.map_or(CONNECT_TIMEOUT, |start| connection.abandoned_timeout.saturating_sub(start.elapsed()));
         // Its answer comes after those of all statements before it.
         let sql = if self.state == LeaseState::InTransaction { "ROLLBACK" } else { "" };
-        let mut lease = Lease { connection: Some(connection), state: LeaseState::Returning, step: None, deadline: None };
+        let mut lease = Lease::new(connection);
+        lease.enter(LeaseState::Returning);
         runtime.spawn(async move {
             match lease.step(timeout, async |connection| connection.client.batch_execute(sql).await).await {
                 Ok(()) => lease.enter(LeaseState::Idle),
@@ -140,13 +166,35 @@ impl Lease {
     }
 }
 
+/// What an error has ended.
+enum Ended {
+    /// The server refused a statement, and goes on.
+    Statement,
+    /// The server said why it ends the session.
+    Session,
+    /// Nothing was said, so it is no sign of life.
+    Connection,
+}
+
+impl Ended {
+    fn of(error: &DriverError) -> Self {
+        match error.as_db_error().map(|refusal| refusal.parsed_severity()) {
+            Some(Some(Severity::Fatal | Severity::Panic)) => Ended::Session,
+            Some(_) => Ended::Statement,
+            None if error.is_closed() => Ended::Connection,
+            // The connection may still work: a value could not be read.
+            None => Ended::Statement,
+        }
+    }
+}
+
 impl Drop for Lease {
     fn drop(&mut self) {
-        // A statement whose preparation was abandoned would never be closed.
-        let is_preparing = self.connection.as_ref().is_some_and(|connection| connection.is_preparing);
+        // A statement whose preparation was abandoned would never be closed, and a commit must not be cancelled.
+        let is_open = self.connection.as_ref().is_some_and(|connection| connection.is_preparing || connection.is_committing());
         match self.state {
             LeaseState::Idle if self.step.is_none() => {}
-            LeaseState::Idle | LeaseState::InTransaction if !is_preparing => self.settle(),
+            LeaseState::Idle | LeaseState::InTransaction if !is_open => self.settle(),
             _ => self.discard(),
         }
     }

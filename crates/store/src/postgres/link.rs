@@ -1,11 +1,12 @@
-//! The host of a connection, for steps that wait for its answer.
+//! A connection and its host: for steps that wait for an answer, and for connections that wait to be used again.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::connector::Connector;
-use super::host::{PROBE_DELAY, PROBE_INTERVAL, PostgresHost};
+use super::host::{PROBE_INTERVAL, PostgresHost};
 
 /// What happened to a step on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,51 +22,82 @@ pub(super) struct HostLink {
     pub(super) connector: Arc<Connector>,
     /// How often the host had been silent before.
     silences: u64,
+    /// How many doubts there were about the host at the last answer.
+    doubts: AtomicU64,
 }
 
 impl HostLink {
     pub(super) fn new(host: Arc<PostgresHost>, connector: Arc<Connector>) -> Self {
-        let silences = host.silences();
-        HostLink { host, connector, silences }
+        let (silences, doubts) = (host.silences(), AtomicU64::new(host.doubts()));
+        HostLink { host, connector, silences, doubts }
     }
 
-    /// Whether the host fell silent since the connection was made.
+    fn doubts(&self) -> u64 {
+        self.doubts.load(Ordering::Relaxed)
+    }
+
+    /// Whether the connection is not used again: its host fell silent since it was made, or another one that had no answer for as long was
+    /// asked in vain.
     pub(super) fn is_lost(&self) -> bool {
-        self.host.silences() != self.silences
+        self.host.silences() != self.silences || self.doubts() < self.host.confirmed()
     }
 
-    pub(super) fn probe(&self) {
-        self.connector.probe(&self.host);
+    /// Whether a statement on the host timed out since the connection had an answer.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.doubts() < self.host.doubts()
+    }
+
+    /// A statement on this connection timed out.
+    pub(super) fn note_timeout(&self) {
+        self.host.doubt();
+        self.connector.probe(&self.host, Instant::now());
+    }
+
+    pub(super) fn note_answer(&self) {
+        self.host.note_answer();
+        let doubts = self.host.doubts();
+        if self.doubts() != doubts {
+            self.doubts.store(doubts, Ordering::Relaxed);
+            self.host.settle(doubts);
+        }
+    }
+
+    /// The connection was asked while it was doubted, and did not answer.
+    pub(super) fn note_silence(&self) {
+        self.host.confirm(self.host.doubts());
     }
 
     /// Waits for a step on the connection, as long as its host answers.
     pub(super) async fn wait<T>(&self, step: impl Future<Output = T>, timeout: Duration) -> Result<T, NoAnswer> {
+        let delay = self.host.patience.delay;
         let mut step = pin!(step);
-        let answer = match tokio::time::timeout(timeout.min(PROBE_DELAY), &mut step).await {
-            Ok(answer) => answer,
-            Err(_) if timeout <= PROBE_DELAY => return Err(NoAnswer::Timeout),
+        match tokio::time::timeout(timeout.min(delay), &mut step).await {
+            Ok(answer) => Ok(answer),
+            Err(_) if timeout <= delay => Err(NoAnswer::Timeout),
             // Boxed, since most steps end sooner.
-            Err(_) => Box::pin(self.wait_longer(step, timeout.saturating_sub(PROBE_DELAY))).await?,
-        };
-        self.host.note_answer();
-        Ok(answer)
+            Err(_) => Box::pin(self.wait_longer(step, timeout.saturating_sub(delay))).await,
+        }
     }
 
     async fn wait_longer<T>(&self, mut step: Pin<&mut impl Future<Output = T>>, timeout: Duration) -> Result<T, NoAnswer> {
         let started = Instant::now();
         let mut silences = self.host.watch();
+        // A host that was asked since the step began need not be asked again so soon.
+        let mut since = started.checked_sub(self.host.patience.delay).unwrap_or(started);
         loop {
-            self.probe();
+            self.connector.probe(&self.host, since);
             let left = timeout.saturating_sub(started.elapsed());
             if left.is_zero() {
                 return Err(NoAnswer::Timeout);
             }
+            let pause = PROBE_INTERVAL.saturating_sub(self.host.since_probe()).max(self.host.patience.delay);
             tokio::select! {
                 biased;
                 answer = &mut step => return Ok(answer),
                 _ = silences.wait_for(|silences| *silences != self.silences) => return Err(NoAnswer::Silent),
-                () = tokio::time::sleep(left.min(PROBE_INTERVAL)) => {}
+                () = tokio::time::sleep(left.min(pause)) => {}
             }
+            since = Instant::now().checked_sub(PROBE_INTERVAL).unwrap_or(since);
         }
     }
 }

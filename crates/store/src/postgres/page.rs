@@ -10,21 +10,25 @@ use crate::Error;
 use crate::assemble::{After, Batch, Portion};
 use crate::run::{BatchSize, PageTotal, StatementPart, is_cached, page_total};
 
+use super::restarts::Restarts;
 use super::rows::{collect, count, open, total};
 use super::stream::load;
 use super::{Connection, Lease, LeaseState, Postgres, bind, is_stale};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.
 pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(Batch, i64)>, Error> {
-    let (mut can_retry, mut deadline) = (true, None);
-    let (mut lease, Portion { mut batch, after }, asked) = loop {
-        let mut lease = postgres.lease_until(&mut deadline).await?;
-        match root(postgres, &mut lease, query).await {
-            // The pool may hold connections to a server that has restarted, or that does not answer.
-            Err(Error::Unavailable(_)) if can_retry => can_retry = false,
-            result => break result.map(|(portion, asked)| (lease, portion, asked))?,
+    let mut restarts = Restarts::begin(postgres);
+    loop {
+        let mut lease = restarts.lease(postgres).await?;
+        match whole(postgres, &mut lease, query).await {
+            Err(error) if restarts.again(&error, &lease) => postgres.context.forget_related_rows(),
+            result => return result,
         }
-    };
+    }
+}
+
+async fn whole(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<Option<(Batch, i64)>, Error> {
+    let (Portion { mut batch, after }, asked) = root(postgres, lease, query).await?;
     if after == After::Dropped {
         // The statement still sends rows: cancel it.
         lease.enter(LeaseState::Running);
@@ -32,13 +36,13 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(B
     }
     batch.end_page(&query.root, 0);
     let mut left = postgres.memory;
-    load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
+    load(postgres, lease, &query.root, &mut batch, &mut left).await?;
     if batch.is_heavy() {
         return Ok(None);
     }
     let total = match (page_total(query, batch.len()), asked) {
         (PageTotal::Known(total), _) | (PageTotal::Ask(_), Some(total)) => total,
-        (PageTotal::Ask(sql), None) => total(postgres, &mut lease, sql).await?,
+        (PageTotal::Ask(sql), None) => total(postgres, lease, sql).await?,
     };
     Ok(Some((batch, total)))
 }

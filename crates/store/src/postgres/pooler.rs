@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
-use tokio_postgres::SimpleQueryMessage;
 
 use crate::Error;
 use crate::settings::Prepare;
 
-use super::connector::{Connector, RawConnection};
+use super::connector::{ConnectError, Connector};
+use super::trial::RawConnection;
 use super::{CONNECT_TIMEOUT, Manager, Postgres};
 
 /// How often two connections are asked. An idle pooler shows at the first; a busy one may have given the session away.
@@ -61,11 +61,12 @@ impl Pooling {
 }
 
 impl PoolingProbe {
-    pub(super) async fn pooling(&self, connector: &Arc<Connector>) -> Result<Pooling, Error> {
+    pub(super) async fn pooling(&self, connector: &Arc<Connector>) -> Result<Pooling, ConnectError> {
         let detected = self.0.get_or_try_init(|| async {
-            let one = Box::pin(connector.connect()).await?;
+            // A pooler may log clients in while its database is silent, which is an outage.
+            let one = Box::pin(connector.connect(SESSION_ID)).await?;
             let both = async {
-                let other = Box::pin(connector.connect()).await?;
+                let other = Box::pin(connector.connect("")).await?;
                 detect(&one, &other).await
             };
             Ok(tokio::time::timeout(CONNECT_TIMEOUT, both)
@@ -107,16 +108,4 @@ async fn detect(one: &RawConnection, other: &RawConnection) -> Result<Pooling, E
     }
     drop(marker);
     Ok(pooling)
-}
-
-impl RawConnection {
-    /// The first value of an answer, without preparing anything.
-    async fn first_value(&self, sql: &str) -> Result<Option<String>, Error> {
-        let answer = self.client.simple_query(sql).await?;
-        let mut rows = answer.iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0),
-            _ => None,
-        });
-        Ok(rows.next().map(str::to_owned))
-    }
 }

@@ -2,12 +2,15 @@
 
 use tokio_postgres::error::DbError;
 
-use crate::writes::{DatabaseRefusal, RefusalKind, SessionError};
+use crate::writes::{Again, DatabaseRefusal, RefusalKind, SessionError};
 
 pub(super) fn session_error(error: &DbError) -> Option<SessionError> {
     let code = error.code().code();
-    if matches!(code, "40001" | "40P01") || crate::error::is_stale(error) {
-        return Some(SessionError::Again);
+    if matches!(code, "40001" | "40P01") {
+        return Some(SessionError::Again(Again::Conflict));
+    }
+    if crate::error::is_stale(error) {
+        return Some(SessionError::Again(Again::Stale));
     }
     let constraint = |kind| {
         let name = error.constraint().or_else(|| remote_name(error, "constraint")).unwrap_or_default();

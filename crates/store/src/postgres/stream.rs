@@ -1,7 +1,6 @@
 //! Streams answers of any length from PostgreSQL.
 
 use std::pin::Pin;
-use std::time::Instant;
 
 use futures_util::TryStreamExt;
 use query::sql::{ChildLevel, Level, Query, Sql, Total};
@@ -11,10 +10,10 @@ use tokio_postgres::{Row, RowStream};
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
 use crate::run::{
-    self, AnswerContext, BatchSize, Cursor, PageTotal, RelatedRows, RowSet, RunningStatement, Sink, Source, StatementPart, StatementTime,
-    Streaming, page_total,
+    self, AnswerContext, BatchSize, Cursor, PageTotal, RelatedRows, RowSet, Sink, Source, StatementPart, StatementTime, Streaming, page_total,
 };
 
+use super::restarts::Restarts;
 use super::rows::{collect, open, related, take_rows, total};
 use super::{Connection, Lease, LeaseState, Postgres, bind};
 
@@ -149,15 +148,23 @@ pub(super) fn load<'a>(
     Box::pin(async move { run::load(&mut PostgresSnapshot { postgres, lease }, level, batch, left).await.map(drop) })
 }
 
+/// Nothing was sent before the first batch is there, so until then the read can start again.
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamStart, Error> {
-    let mut deadline = None;
-    match first_batch(postgres, query, Statements::Kept, &mut deadline).await {
-        // A table changed under a prepared statement, and a failed transaction cannot prepare it again: start over.
-        Err(Error::Refused(refusal)) if refusal.is_stale() => {
-            postgres.context.forget_related_rows();
-            Box::pin(first_batch(postgres, query, Statements::Forgotten, &mut deadline)).await
+    let (mut restarts, mut statements) = (Restarts::begin(postgres), Statements::Kept);
+    loop {
+        let mut lease = restarts.lease(postgres).await?;
+        match first_batch(postgres, &mut lease, query, statements).await {
+            // A table changed under a prepared statement, and a failed transaction cannot prepare it again.
+            Err(Error::Refused(refusal)) if refusal.is_stale() && statements == Statements::Kept => statements = Statements::Forgotten,
+            Err(error) if restarts.again(&error, &lease) => {}
+            Err(error) => return Err(error),
+            Ok(FirstBatch::Complete(batch, total)) => return Ok(StreamStart::Complete(batch, total)),
+            Ok(FirstBatch::Partial(batch, cursor, size, time)) => {
+                lease.set_deadline(None);
+                return Ok(StreamStart::Partial(batch, Box::new(OpenStream { lease, cursor, size, time })));
+            }
         }
-        other => other,
+        postgres.context.forget_related_rows();
     }
 }
 
@@ -167,30 +174,30 @@ enum Statements {
     Forgotten,
 }
 
+enum FirstBatch {
+    Complete(Batch, i64),
+    Partial(Batch, OpenRows, BatchSize, Option<StatementTime>),
+}
+
 /// The first batch has one timeout with its related rows, as a page has; each further step has its own.
-async fn first_batch(
-    postgres: &Postgres,
-    query: &Query,
-    statements: Statements,
-    deadline: &mut Option<Instant>,
-) -> Result<StreamStart, Error> {
+async fn first_batch(postgres: &Postgres, lease: &mut Lease, query: &Query, statements: Statements) -> Result<FirstBatch, Error> {
     let rows = RowSet::root(&query.root);
     let mut size = BatchSize::first(postgres.memory);
-    let (mut lease, mut cursor, mut running) = open_rows(postgres, query, statements, deadline).await?;
-    let Portion { mut batch, after } = cursor.next(&mut PostgresSnapshot { postgres, lease: &mut lease }, rows, &size).await?;
+    let mut running = postgres.context.begin(&query.root.sql, StatementPart::Rows);
+    let mut cursor = open_rows(postgres, lease, query, statements).await?;
+    let Portion { mut batch, after } = cursor.next(&mut PostgresSnapshot { postgres, lease }, rows, &size).await?;
     running.pause(batch.len());
     batch.end_page(&query.root, 0);
     let mut left = postgres.memory;
-    load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
+    load(postgres, lease, &query.root, &mut batch, &mut left).await?;
     if after == After::Nothing && !batch.is_heavy() {
         running.end(0);
         let total = finish(postgres, lease, query, batch.len()).await?;
-        return Ok(StreamStart::Complete(batch, total));
+        return Ok(FirstBatch::Complete(batch, total));
     }
     size.count(batch.len());
-    lease.set_deadline(None);
     size.learn(batch.len(), batch.size(), after);
-    Ok(StreamStart::Partial(batch, Box::new(OpenStream { lease, cursor, size, time: running.detach() })))
+    Ok(FirstBatch::Partial(batch, cursor, size, running.detach()))
 }
 
 /// Whether the total may need a statement, which must see the same snapshot. Without limit and offset the rows themselves tell it.
@@ -210,18 +217,18 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, re
     size.learn(count, written, After::Perhaps);
     streaming.drain(&mut cursor, rows, size, &mut running).await?;
     running.end(0);
-    let total = sink.while_read(finish(postgres, lease, query, sink.count())).await?;
+    let total = sink.while_read(finish(postgres, &mut lease, query, sink.count())).await?;
     sink.finish(total).await
 }
 
-async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usize) -> Result<i64, Error> {
+async fn finish(postgres: &Postgres, lease: &mut Lease, query: &Query, count: usize) -> Result<i64, Error> {
     let is_in_transaction = lease.state == LeaseState::InTransaction;
     if !is_in_transaction {
         lease.enter(LeaseState::Idle);
     }
     let total = match page_total(query, count) {
         PageTotal::Known(total) => total,
-        PageTotal::Ask(sql) => total(postgres, &mut lease, sql).await?,
+        PageTotal::Ask(sql) => total(postgres, lease, sql).await?,
     };
     if is_in_transaction {
         lease.step(postgres.timeout, async |connection| connection.client.batch_execute("COMMIT").await).await?;
@@ -230,28 +237,11 @@ async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usi
     Ok(total)
 }
 
-async fn open_rows<'q>(
-    postgres: &'q Postgres,
-    query: &'q Query,
-    statements: Statements,
-    deadline: &mut Option<Instant>,
-) -> Result<(Lease, OpenRows, RunningStatement<'q>), Error> {
-    let is_one_statement = query.root.children.is_empty() && !may_ask_total(query);
-    let mut can_retry = true;
-    loop {
-        let mut lease = postgres.lease_until(deadline).await?;
-        let running = postgres.context.begin(&query.root.sql, StatementPart::Rows);
-        let opened = if is_one_statement {
-            open_statement(postgres, &mut lease, &query.root.sql).await
-        } else {
-            Box::pin(open_cursor(postgres, &mut lease, RowSet::root(&query.root), statements)).await
-        };
-        match opened {
-            // The pool may hold connections to a server that has restarted, or that does not answer.
-            Err(Error::Unavailable(_)) if can_retry => can_retry = false,
-            result => return result.map(|rows| (lease, rows, running)),
-        }
+async fn open_rows(postgres: &Postgres, lease: &mut Lease, query: &Query, statements: Statements) -> Result<OpenRows, Error> {
+    if query.root.children.is_empty() && !may_ask_total(query) {
+        return open_statement(postgres, lease, &query.root.sql).await;
     }
+    Box::pin(open_cursor(postgres, lease, RowSet::root(&query.root), statements)).await
 }
 
 async fn open_statement(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<OpenRows, Error> {
@@ -265,7 +255,7 @@ async fn open_cursor(postgres: &Postgres, lease: &mut Lease, rows: RowSet<'_>, s
     lease.enter(LeaseState::InTransaction);
     let declare = lease.run(&rows.level.sql, postgres.timeout, async |connection| {
         if statements == Statements::Forgotten {
-            connection.statements.clear();
+            connection.forget_all();
         }
         connection.client.batch_execute(SNAPSHOT).await?;
         NamedCursor::open(connection, rows).await

@@ -1,30 +1,32 @@
 //! Writes on PostgreSQL: a pool of writing connections, and the transactions on them.
 
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use deadpool::managed::Pool;
 use futures_util::TryStreamExt;
 use futures_util::future::{join, try_join};
 use query::sql::write::{Diagnosis, WriteQuery};
 use query::sql::{ChildLevel, Dialect, Kind};
 use query::value::Value;
+use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::{Client, RowStream};
 
 use crate::assemble::{Gathered, Keys};
 use crate::run::{AnswerContext, RelatedRows, StatementPart, is_cached};
-use crate::settings::{PoolFigures, Prepare};
+use crate::settings::{HostFigures, PoolFigures, Prepare};
 use crate::writes::{
-    MAX_TRIES, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
+    Again, MAX_TRIES, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
 };
 use crate::{DatabaseSettings, Error};
 
 use super::refusal::session_error;
 use super::row_encoder::column;
 use super::rows::{Related, gather, gathered, related};
-use super::{Connection, Lease, LeaseState, Manager, Postgres, bind, is_stale, lease};
+use super::{Connection, Lease, LeaseState, Pool, Postgres, WRITER_LIMITS, bind, figures, is_stale, lease_until};
 
+/// A transaction that waited for a row sees its new version.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// Citus locks the rows of one shard only, so a transaction is repeatable read: a row that another one changed meanwhile is a conflict, and
 /// the write is tried again. In sequential mode the transaction has one connection to each server, and so one snapshot of its rows.
 const BEGIN_ON_CITUS: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL citus.multi_shard_modify_mode TO 'sequential'";
@@ -32,7 +34,7 @@ const BEGIN_ON_CITUS: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL c
 /// The connections that change rows. The readers' connections cannot.
 #[derive(Clone)]
 pub(crate) struct PostgresWrites {
-    pool: Pool<Manager>,
+    pool: Pool,
     /// The settings of reads inside a write.
     postgres: Postgres,
 }
@@ -53,77 +55,106 @@ impl PostgresWrites {
     }
 
     pub(crate) fn pool(&self) -> PoolFigures {
-        let status = self.pool.status();
-        PoolFigures { in_use: status.size.saturating_sub(status.available), idle: status.available, waiting: status.waiting }
+        figures(&self.pool)
     }
 
+    pub(crate) fn hosts(&self) -> Vec<HostFigures> {
+        self.postgres.hosts()
+    }
+
+    /// One timeout counts for a whole write and its repetitions.
     pub(crate) async fn write(&self, query: &WriteQuery) -> Result<Written, WriteFailure> {
-        let tries = async {
-            let mut tries = 0;
-            loop {
-                tries += 1;
-                match Box::pin(self.try_write(query, tries == MAX_TRIES)).await {
-                    Err(TransactionError::Again) if tries < MAX_TRIES => {}
-                    result => return result,
-                }
+        let mut tries = Tries::begin(self.postgres.deadline());
+        loop {
+            match Box::pin(self.try_write(query, &tries)).await {
+                Err(TransactionError::Again(reason)) if tries.count(&reason) => {}
+                result => return result.map_err(failure),
             }
-        };
-        self.in_time(tries).await.map_err(failure)
+        }
     }
 
-    async fn try_write(&self, query: &WriteQuery, is_last: bool) -> Result<Written, TransactionError> {
-        let mut session = self.begin().await?;
+    async fn try_write(&self, query: &WriteQuery, tries: &Tries) -> Result<Written, TransactionError> {
+        let mut session = self.begin(query.dialect, tries).await?;
         let written = match write(&mut session, query).await {
-            // The pool may hold connections to a server that has restarted.
-            Err(TransactionError::Store(Error::Unavailable(_))) if session.begin.is_some() && !is_last => {
-                return Err(TransactionError::Again);
+            // Without its COMMIT the server rolls the transaction back.
+            Err(TransactionError::Store(Error::Unavailable(reason))) if session.lease.is_gone() => {
+                let was_old = session.lease.made_at() < tries.began;
+                return Err(TransactionError::Again(Again::Lost { reason, was_old }));
             }
             result => result?,
         };
-        if query.dry_run {
-            session.end("ROLLBACK").await?;
-        } else {
-            session.end("COMMIT").await?;
-        }
+        if query.dry_run { session.roll_back().await? } else { session.commit().await? }
         Ok(written)
     }
 
     pub(crate) async fn diagnose(&self, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
+        let tries = Tries::begin(self.postgres.deadline());
         let asked = async {
-            let mut session = self.begin().await?;
+            let mut session = self.begin(diagnosis.dialect, &tries).await?;
             let faults = diagnose(&mut session, diagnosis).await?;
-            session.end("ROLLBACK").await?;
+            session.roll_back().await?;
             Ok(faults)
         };
-        match self.in_time(asked).await {
+        match asked.await {
             // The write itself is tried again.
-            Err(TransactionError::Again | TransactionError::Unexplained) => Ok(Vec::new()),
+            Err(TransactionError::Again(_) | TransactionError::Unexplained) => Ok(Vec::new()),
             result => result.map_err(failure),
         }
     }
 
-    /// One timeout for a whole transaction and its repetitions.
-    async fn in_time<T>(&self, work: impl Future<Output = Result<T, TransactionError>>) -> Result<T, TransactionError> {
-        tokio::time::timeout(self.postgres.timeout, work).await.unwrap_or(Err(TransactionError::Store(Error::Timeout)))
-    }
-
     /// A connection for a transaction, which begins with its first statement. A dropped session rolls it back.
-    async fn begin(&self) -> Result<PostgresSession<'_>, Error> {
-        let mut lease = lease(&self.pool).await?;
+    async fn begin(&self, dialect: Dialect, tries: &Tries) -> Result<PostgresSession<'_>, Error> {
+        let mut lease = lease_until(&self.pool, tries.deadline).await?;
+        lease.set_deadline(Some(tries.deadline));
         lease.enter(LeaseState::InTransaction);
-        let begin = match self.postgres.dialect() {
+        if tries.stale > 0 {
+            lease.forget_statements();
+        }
+        let begin = match dialect {
             Dialect::Citus => BEGIN_ON_CITUS,
-            Dialect::Postgres | Dialect::Sqlite => "BEGIN",
+            Dialect::Postgres | Dialect::Sqlite => BEGIN,
         };
         Ok(PostgresSession { lease, postgres: &self.postgres, begin: Some(begin) })
     }
 }
 
+/// How often a write was tried, and why again.
+struct Tries {
+    began: Instant,
+    deadline: Instant,
+    conflicts: usize,
+    stale: usize,
+    lost: usize,
+}
+
+impl Tries {
+    fn begin(deadline: Instant) -> Self {
+        Tries { began: Instant::now(), deadline, conflicts: 0, stale: 0, lost: 0 }
+    }
+
+    /// Whether the write is tried again for this reason.
+    fn count(&mut self, reason: &Again) -> bool {
+        let count = match reason {
+            Again::Conflict => &mut self.conflicts,
+            Again::Stale => &mut self.stale,
+            // The pool may hold many connections from before a server restarted or fell silent.
+            Again::Lost { was_old: true, .. } => return Instant::now() < self.deadline,
+            Again::Lost { was_old: false, .. } => &mut self.lost,
+        };
+        *count += 1;
+        *count < MAX_TRIES && Instant::now() < self.deadline
+    }
+}
+
 fn failure(error: TransactionError) -> WriteFailure {
+    let unavailable = |reason: &str| WriteFailure::Store(Error::Unavailable(reason.to_owned()));
     match error {
         TransactionError::Refused(refusal) => WriteFailure::Refused(refusal),
         TransactionError::Unexplained => WriteFailure::Unexplained,
-        TransactionError::Again => WriteFailure::Store(Error::Unavailable("other writes kept changing the same rows".to_owned())),
+        TransactionError::Again(Again::Conflict) => unavailable("other writes kept changing the same rows"),
+        TransactionError::Again(Again::Stale) => unavailable("tables of the write kept changing"),
+        TransactionError::Again(Again::Lost { reason, .. }) => WriteFailure::Store(Error::Unavailable(reason)),
+        TransactionError::InDoubt(error) => WriteFailure::InDoubt(error),
         TransactionError::Store(error) => WriteFailure::Store(error),
     }
 }
@@ -146,7 +177,7 @@ impl PostgresSession<'_> {
     async fn batch(&mut self, text: &'static str) -> Result<(), SessionError> {
         let timeout = self.timeout();
         let text = match self.begin {
-            Some(begin) => format!("{begin}; {text}"),
+            Some(begin) => format!("{begin}; {WRITER_LIMITS}; {text}"),
             None => text.to_owned(),
         };
         let step = async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(&text).await) };
@@ -155,10 +186,34 @@ impl PostgresSession<'_> {
         result
     }
 
-    async fn end(mut self, text: &'static str) -> Result<(), SessionError> {
-        self.batch(text).await?;
+    async fn roll_back(mut self) -> Result<(), SessionError> {
+        self.batch("ROLLBACK").await?;
         self.lease.enter(LeaseState::Idle);
         Ok(())
+    }
+
+    /// Once the COMMIT is sent, the transaction is in doubt until the server answers.
+    async fn commit(mut self) -> Result<(), TransactionError> {
+        // No statement was sent.
+        if self.begin.is_some() {
+            return Ok(());
+        }
+        let mut is_sent = false;
+        let step = async |connection: &mut Connection| {
+            is_sent = !connection.client.is_closed();
+            Ok(connection.commit().await)
+        };
+        match self.lease.step(self.postgres.timeout, step).await {
+            Ok(Ok(())) => {
+                self.lease.enter(LeaseState::Idle);
+                Ok(())
+            }
+            Ok(Err(error)) if error.as_db_error().is_some_and(rolls_back) => sorted(Err(error)).map_err(Error::from)?.map_err(Into::into),
+            Ok(Err(error)) if is_sent => Err(TransactionError::InDoubt(error.into())),
+            Ok(Err(error)) => Err(TransactionError::Again(Again::Lost { reason: Error::from(error).to_string(), was_old: true })),
+            Err(error) if is_sent => Err(TransactionError::InDoubt(error)),
+            Err(error) => Err(TransactionError::Store(error)),
+        }
     }
 
     /// Runs a statement, and does something with its rows.
@@ -195,7 +250,7 @@ async fn open(connection: &mut Connection, statement: Statement<'_>, begin: Opti
     let client = &connection.client;
     let begin = async {
         match begin {
-            Some(begin) => client.batch_execute(begin).await,
+            Some(begin) => client.batch_execute(&format!("{begin}; {WRITER_LIMITS}")).await,
             None => Ok(()),
         }
     };
@@ -242,6 +297,11 @@ async fn changed(stream: RowStream) -> Result<u64, tokio_postgres::Error> {
     let mut stream = pin!(stream);
     while stream.try_next().await?.is_some() {}
     Ok(stream.rows_affected().unwrap_or(0))
+}
+
+/// Whether this answer to a COMMIT says that the transaction does not count. A server that ends the session may have committed before.
+fn rolls_back(refusal: &DbError) -> bool {
+    refusal.parsed_severity() == Some(Severity::Error) && refusal.code().code() != "40003"
 }
 
 /// Keeps a refusal of the database apart from failures of the connection.

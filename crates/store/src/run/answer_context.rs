@@ -1,4 +1,5 @@
-//! What one answer has besides its statement: an observer of its statements, and a limit of its related rows. Open it to trace statements.
+//! What one answer has besides its statement: an observer of its statements, a limit of its related rows, and a deadline. Open it to trace
+//! statements.
 
 use std::fmt;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ pub enum StatementEnd {
 pub struct AnswerContext {
     observer: Option<Arc<dyn StatementObserver>>,
     related_rows: Option<Arc<RowLimit>>,
+    deadline: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,29 @@ impl AnswerContext {
     pub fn with_max_related_rows(mut self, max: usize) -> Self {
         self.related_rows = Some(Arc::new(RowLimit { max, left: AtomicUsize::new(max) }));
         self
+    }
+
+    /// Ends all statements at this time, on whatever server they run. After the first batch of a stream each one has a timeout of its own.
+    #[must_use]
+    pub fn until(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// The same for another server, which starts with the whole limit.
+    #[must_use]
+    pub fn for_another_server(&self) -> Self {
+        let limit = |limit: &Arc<RowLimit>| Arc::new(RowLimit { max: limit.max, left: AtomicUsize::new(limit.max) });
+        AnswerContext { related_rows: self.related_rows.as_ref().map(limit), ..self.clone() }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// How long a statement may take that begins now.
+    pub(crate) fn time_left(&self, timeout: Duration) -> Duration {
+        self.deadline.map_or(timeout, |deadline| timeout.min(deadline.saturating_duration_since(Instant::now())))
     }
 
     /// How many more related rows the answer may have.

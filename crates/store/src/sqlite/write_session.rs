@@ -70,7 +70,7 @@ impl SqliteWrites {
     pub(crate) async fn diagnose(&self, diagnosis: Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
         let work = move |session: &mut SqliteSession<'_>, runtime: &Handle| runtime.block_on(diagnose(session, &diagnosis));
         match self.transaction(work, false).await {
-            Err(TransactionError::Again | TransactionError::Unexplained) => Ok(Vec::new()),
+            Err(TransactionError::Again(_) | TransactionError::Unexplained) => Ok(Vec::new()),
             result => result.map_err(failure),
         }
     }
@@ -81,7 +81,8 @@ impl SqliteWrites {
         if self.waiting.fetch_add(1, Ordering::Relaxed) > MAX_WAITING {
             return Err(Error::Overloaded);
         }
-        let turn = tokio::time::timeout(self.sqlite.timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
+        let timeout = self.sqlite.context.time_left(self.sqlite.timeout);
+        let turn = tokio::time::timeout(timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
         drop(waiting);
         self.sqlite.check_unchanged()?;
         Ok(turn)
@@ -95,7 +96,7 @@ impl SqliteWrites {
     ) -> Result<T, TransactionError> {
         let mut connection = self.turn().await?;
         let (context, memory, runtime) = (self.sqlite.context.clone(), self.sqlite.memory, Handle::current());
-        let interrupt = Interrupt::new(self.sqlite.timeout);
+        let interrupt = Interrupt::new(context.time_left(self.sqlite.timeout));
         let caller = InterruptOnDrop(interrupt.clone());
         let result = tokio::task::spawn_blocking(move || {
             let checked = interrupt.clone();
@@ -125,7 +126,8 @@ fn failure(error: TransactionError) -> WriteFailure {
     match error {
         TransactionError::Refused(refusal) => WriteFailure::Refused(refusal),
         TransactionError::Unexplained => WriteFailure::Unexplained,
-        TransactionError::Again => WriteFailure::Store(Error::Unavailable("another process kept changing the file".to_owned())),
+        TransactionError::Again(_) => WriteFailure::Store(Error::Unavailable("another process kept changing the file".to_owned())),
+        TransactionError::InDoubt(error) => WriteFailure::InDoubt(error),
         TransactionError::Store(error) => WriteFailure::Store(error),
     }
 }

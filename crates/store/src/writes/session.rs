@@ -73,15 +73,30 @@ pub(crate) enum Savepoint {
 pub(crate) enum SessionError {
     /// The data is refused.
     Refused(DatabaseRefusal),
-    /// A deadlock, a conflict or a changed table: the whole transaction is tried again.
-    Again,
+    /// The whole transaction is tried again.
+    Again(Again),
     Store(Error),
+}
+
+/// Why a transaction is tried again. Nothing of it counts.
+#[derive(Debug)]
+pub(crate) enum Again {
+    /// A deadlock, or a conflict with other writes.
+    Conflict,
+    /// A table changed under a prepared statement.
+    Stale,
+    /// The connection was lost before the COMMIT.
+    Lost {
+        reason: String,
+        /// Whether the connection was made before the write began.
+        was_old: bool,
+    },
 }
 
 impl From<Error> for SessionError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Refused(refusal) if refusal.is_stale() => SessionError::Again,
+            Error::Refused(refusal) if refusal.is_stale() => SessionError::Again(Again::Stale),
             error => SessionError::Store(error),
         }
     }

@@ -107,6 +107,43 @@ async fn a_statement_that_waits_for_a_lock_times_out_and_is_cancelled() {
     database.drop().await;
 }
 
+// contract E2.15
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_waits_is_not_cancelled() {
+    // A constraint that is checked at the COMMIT waits for a lock, as a COMMIT waits for a standby.
+    const WAITING: &str = "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
+        CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON peristyle.tenant DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()";
+    let database = migrated().await;
+    let holder = connect(&database.url).await;
+    holder.batch_execute(WAITING).await.expect("a trigger");
+    for prepare in [Prepare::On, Prepare::Off] {
+        let records = with_timeout(&database.url, prepare, LIMIT);
+        let before = count(&records).await;
+        holder.batch_execute("SELECT pg_advisory_lock(7)").await.expect("locked");
+        times_out("run", records.run(INSERT, &tenant(u128::from(before.unsigned_abs()) + 1))).await;
+        // A cancel request would have ended it by now.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(busy(&database).await, 1, "it still waits");
+        holder.batch_execute("SELECT pg_advisory_unlock(7)").await.expect("unlocked");
+        until("it is committed", async || count(&records).await == before + 1).await;
+    }
+    database.drop().await;
+}
+
+// contract B1.29
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_waits_for_its_client_ends_soon_without_a_setting_of_its_session() {
+    const IDLE: &str = "SELECT current_setting('idle_in_transaction_session_timeout')";
+    let database = migrated().await;
+    for prepare in [Prepare::On, Prepare::Off] {
+        let records = with_timeout(&database.url, prepare, Duration::from_secs(10));
+        let mut transaction = records.begin().await.expect("a transaction");
+        let row = transaction.row(IDLE, &[]).await.expect("a read").expect("a row");
+        assert_eq!(row.text(0).unwrap(), "10s");
+    }
+    database.drop().await;
+}
+
 // contract E4.4
 #[tokio::test(flavor = "multi_thread")]
 async fn no_statement_waits_for_one_whose_caller_was_dropped() {

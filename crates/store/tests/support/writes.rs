@@ -63,8 +63,7 @@ impl Place {
     }
 
     async fn run(&self, plan: &WritePlan<'_>) -> Result<WriteOutcome, store::Error> {
-        let dialect = self.database.dialect();
-        let query = render(plan, dialect);
+        let query = render(plan, self.database.dialect());
         for _ in 0..MAX_UNEXPLAINED {
             match self.writers.write(query.clone()).await {
                 Ok(written) => {
@@ -73,14 +72,14 @@ impl Place {
                 }
                 Err(WriteFailure::Unexplained) => {}
                 Err(WriteFailure::Refused(refusal)) => return Ok(refused(refusal)),
-                Err(WriteFailure::Store(error)) => return Err(error),
+                Err(WriteFailure::InDoubt(error) | WriteFailure::Store(error)) => return Err(error),
             }
-            match self.writers.diagnose(diagnosis(plan, &query, dialect)).await {
+            match self.writers.diagnose(diagnosis(plan, &query)).await {
                 Ok(faults) if faults.is_empty() => {}
                 Ok(faults) => return Ok(WriteOutcome::Refused { faults: described(plan, &faults), broken: Vec::new() }),
                 Err(WriteFailure::Unexplained) => {}
                 Err(WriteFailure::Refused(refusal)) => return Ok(refused(refusal)),
-                Err(WriteFailure::Store(error)) => return Err(error),
+                Err(WriteFailure::InDoubt(error) | WriteFailure::Store(error)) => return Err(error),
             }
         }
         let fault = WriteFault::new("UNEXPLAINED", String::new());

@@ -15,6 +15,8 @@ use super::{Target, WriteQuery, keyed_level};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Diagnosis {
+    /// What its SQL is written for.
+    pub dialect: Dialect,
     pub operation: WriteOperation,
     /// Whether the payload is a list.
     pub is_list: bool,
@@ -92,8 +94,8 @@ pub struct RowStatement {
 }
 
 /// What to ask about a refused write.
-pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Diagnosis {
-    let resource = plan.resource;
+pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
+    let (resource, dialect) = (plan.resource, query.dialect);
     let operation = plan.form.operation();
     let kinds = |fields: &[FieldId]| fields.iter().map(|id| dialect::key_kind(dialect, &resource.fields[*id])).collect();
     let references = plan.references.iter().map(|reference| KeyedCheck {
@@ -117,6 +119,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> 
     let increments =
         added.map(|change| IncrementCheck { field: change.0, sql: update_columns(resource, [change], dialect), range: range(change.0) });
     Diagnosis {
+        dialect,
         operation,
         is_list: plan.is_list,
         key_kinds: query.key_kinds.clone(),

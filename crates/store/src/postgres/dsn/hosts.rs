@@ -10,6 +10,7 @@ use tokio_postgres::config::{Host, SslMode};
 use crate::Error;
 
 use super::super::CONNECT_TIMEOUT;
+use super::super::server_role::WantedRole;
 use super::super::tls::TlsSettings;
 use super::{Quote, Values, invalid_number};
 
@@ -29,6 +30,7 @@ pub(in crate::postgres) struct Dsn {
     pub(in crate::postgres) config: Config,
     pub(in crate::postgres) hosts: Vec<DsnHost>,
     pub(in crate::postgres) tls: TlsSettings,
+    pub(in crate::postgres) role: WantedRole,
 }
 
 /// One of the hosts: a name, an IP address or both, or the folder of a Unix socket.
@@ -52,10 +54,11 @@ impl fmt::Display for DsnHost {
 }
 
 impl Dsn {
-    /// The same URL for each of its hosts alone.
+    /// The same URL for each of its hosts alone. One host cannot be preferred to another then.
     pub(in crate::postgres) fn each_host(self) -> impl Iterator<Item = Dsn> {
-        let Dsn { config, hosts, tls } = self;
-        hosts.into_iter().map(move |host| Dsn { config: config.clone(), hosts: vec![host], tls: tls.clone() })
+        let Dsn { config, hosts, tls, role } = self;
+        let role = if role == WantedRole::PreferStandby { WantedRole::Standby } else { role };
+        hosts.into_iter().map(move |host| Dsn { config: config.clone(), hosts: vec![host], tls: tls.clone(), role })
     }
 
     /// The settings of a connection to this host, at this address of it.
@@ -67,7 +70,8 @@ impl Dsn {
         match &host.name {
             Some(Host::Tcp(name)) => _ = config.host(name),
             Some(Host::Unix(folder)) => _ = config.host_path(folder),
-            None => {}
+            // TLS needs a name, which may be an address.
+            None => _ = address.map(|address| config.host(address.to_string())),
         }
         if let Some(address) = address {
             config.hostaddr(address);
@@ -120,6 +124,16 @@ pub(super) fn hosts(values: &Values<'_>) -> Vec<DsnHost> {
 mod tests {
     use super::super::parse;
     use super::*;
+
+    // contract B1.2
+    #[test]
+    fn a_host_without_a_name_has_its_address_as_the_name_of_its_certificate() {
+        let dsn = parse("postgres://u@/d?hostaddr=127.0.0.1&sslmode=require").expect("a URL");
+        let address = dsn.hosts[0].address;
+        let config = dsn.config_for(&dsn.hosts[0], address);
+        assert_eq!(config.get_hosts(), [Host::Tcp("127.0.0.1".to_owned())]);
+        assert_eq!(config.get_hostaddrs(), [address.expect("an address")]);
+    }
 
     // contract B1.2
     #[test]

@@ -1,0 +1,123 @@
+//! How far a read replica is behind its primary, from what it says about itself.
+//!
+//! A standby knows what it received and replayed, and not what its primary has. Its last transaction may be old because the primary was idle,
+//! or because a long transaction goes on. So measurements are kept: what it had received some time ago, and has replayed by now, is no older
+//! than that time. No other server and no other clock is asked.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use store::ReplayPosition;
+
+/// How many measurements are kept of the longest delay that is allowed.
+const STEPS: u32 = 64;
+
+/// The measurements of one read replica.
+#[derive(Debug, Default)]
+pub(super) struct ReplayLag(VecDeque<(Instant, u64)>);
+
+impl ReplayLag {
+    /// The delay now; none if it cannot be told. Delays up to `max` are told apart.
+    pub(super) fn measure(&mut self, position: ReplayPosition, max: Duration, now: Instant) -> Option<Duration> {
+        let ReplayPosition::Standby { received, replayed, is_receiving, age } = position else {
+            self.0.clear();
+            return Some(Duration::ZERO);
+        };
+        // It is fed from an archive.
+        let Some(received) = received.filter(|received| is_receiving || replayed <= *received) else { return age };
+        if is_receiving {
+            self.keep(received, max, now);
+            // The primary may have nothing to send.
+            if replayed >= received {
+                return Some(Duration::ZERO);
+            }
+        }
+        let since = |then: &Instant| now.saturating_duration_since(*then);
+        match self.0.iter().rev().find(|(_, received)| *received <= replayed) {
+            Some((then, _)) => Some(since(then)),
+            None => age.map(|age| self.0.front().map_or(age, |(oldest, _)| age.max(since(oldest)))),
+        }
+    }
+
+    fn keep(&mut self, received: u64, max: Duration, now: Instant) {
+        if self.0.back().is_none_or(|(last, _)| now.saturating_duration_since(*last) >= max / STEPS) {
+            self.0.push_back((now, received));
+        }
+        // One of them is older than `max`, to tell that the delay is longer.
+        while self.0.get(1).is_some_and(|(second, _)| now.saturating_duration_since(*second) > max) {
+            self.0.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const MAX: Duration = Duration::from_secs(10);
+
+    fn standby(received: u64, replayed: u64, age: u64) -> ReplayPosition {
+        ReplayPosition::Standby { received: Some(received), replayed, is_receiving: true, age: Some(Duration::from_secs(age)) }
+    }
+
+    fn alone(position: ReplayPosition) -> ReplayPosition {
+        match position {
+            ReplayPosition::Standby { received, replayed, age, .. } => ReplayPosition::Standby { received, replayed, is_receiving: false, age },
+            ReplayPosition::Primary => position,
+        }
+    }
+
+    // contract B1.27
+    #[test]
+    fn a_standby_that_replays_a_long_transaction_is_as_old_as_what_it_replays() {
+        let (mut lag, start) = (ReplayLag::default(), Instant::now());
+        // Each second brings a hundred bytes, of which it replays all but the last ten at once. No transaction ends for a minute.
+        for second in 0..60_u32 {
+            let replayed = u64::from(second) * 100;
+            let measured = lag.measure(standby(replayed + 10, replayed, second.into()), MAX, start + second * SECOND);
+            let expected = if second == 0 { Duration::ZERO } else { SECOND };
+            assert_eq!(measured, Some(expected), "after {second} s");
+        }
+    }
+
+    // contract B1.27
+    #[test]
+    fn a_standby_whose_primary_died_grows_old_from_then_on() {
+        let (mut lag, start) = (ReplayLag::default(), Instant::now());
+        assert_eq!(lag.measure(standby(100, 100, 3_600), MAX, start), Some(Duration::ZERO), "the primary was idle for an hour");
+        for second in 1..20 {
+            let measured = lag.measure(alone(standby(100, 100, 3_600)), MAX, start + second * SECOND);
+            assert_eq!(measured, Some(second * SECOND));
+        }
+    }
+
+    // contract B1.27
+    #[test]
+    fn a_standby_that_replays_nothing_falls_behind_until_it_catches_up() {
+        let (mut lag, start) = (ReplayLag::default(), Instant::now());
+        let mut measured = |second: u32, received: u64, replayed: u64| {
+            lag.measure(standby(received, replayed, 0), MAX, start + second * SECOND).expect("known").as_secs()
+        };
+        assert_eq!(measured(0, 100, 100), 0);
+        for second in 1..100 {
+            let seconds = measured(second, 100 + u64::from(second), 100);
+            assert!(seconds >= u64::from(second.min(11)), "{seconds} s after {second}");
+        }
+        assert_eq!(measured(100, 200, 195), 5);
+        assert_eq!(measured(101, 201, 201), 0);
+        assert!(lag.0.len() <= STEPS as usize + 2, "{} measurements", lag.0.len());
+    }
+
+    #[test]
+    fn a_standby_without_a_measurement_or_without_a_stream_has_the_age_of_its_last_transaction() {
+        let (mut lag, start) = (ReplayLag::default(), Instant::now());
+        assert_eq!(lag.measure(standby(100, 90, 7), MAX, start), Some(7 * SECOND));
+        let archive = ReplayPosition::Standby { received: None, replayed: 5, is_receiving: false, age: Some(4 * SECOND) };
+        assert_eq!(lag.measure(archive, MAX, start), Some(4 * SECOND));
+        assert_eq!(lag.measure(alone(standby(100, 150, 8)), MAX, start), Some(8 * SECOND), "it replays more than it received");
+        let unknown = ReplayPosition::Standby { received: None, replayed: 5, is_receiving: false, age: None };
+        assert_eq!(lag.measure(unknown, MAX, start), None);
+        assert_eq!(lag.measure(ReplayPosition::Primary, MAX, start), Some(Duration::ZERO));
+    }
+}

@@ -1,0 +1,36 @@
+//! Reads start again on another connection if theirs is lost, until their time is over.
+
+use std::time::Instant;
+
+use crate::Error;
+
+use super::{Lease, Postgres, lease_until};
+
+/// The connections of one read.
+pub(super) struct Restarts {
+    began: Instant,
+    deadline: Instant,
+    /// Whether it may start again although a new connection failed.
+    can_repeat: bool,
+}
+
+impl Restarts {
+    pub(super) fn begin(postgres: &Postgres) -> Self {
+        Restarts { began: Instant::now(), deadline: postgres.deadline(), can_repeat: true }
+    }
+
+    /// A connection, for the rest of the time.
+    pub(super) async fn lease(&self, postgres: &Postgres) -> Result<Lease, Error> {
+        let mut lease = lease_until(&postgres.pool, self.deadline).await?;
+        lease.set_deadline(Some(self.deadline));
+        Ok(lease)
+    }
+
+    /// Whether the read starts again after this error. The pool may hold many connections from before a server restarted or fell silent, so
+    /// losing one of these does not count. Any other failure counts once.
+    pub(super) fn again(&mut self, error: &Error, lease: &Lease) -> bool {
+        let is_outage = matches!(error, Error::Unavailable(_)) && Instant::now() < self.deadline;
+        let was_lost = lease.is_gone() && lease.made_at() < self.began;
+        is_outage && (was_lost || std::mem::take(&mut self.can_repeat))
+    }
+}
