@@ -8,7 +8,10 @@ import random
 
 # crates/server/src/hub/change_feed.rs
 POLL_SECONDS = 0.1
+# crates/server/src/budget.rs: a quarter of the connections.
 MAX_STREAMS = 1024
+# crates/server/src/problem/oauth.rs: a satellite waits for this time and a random half of it.
+RETRY_AFTER = 30
 # crates/server/src/hub/endpoints/events.rs
 KEEPALIVE_SECONDS = 10
 # crates/server/src/satellite/subscription.rs: a pause is multiplied by a random number from 0.5 to 1, and doubled after each failure.
@@ -55,11 +58,12 @@ class Feed:
         self.order += 1
         heapq.heappush(self.queue, (time, self.order, action, words))
 
-    def retry(self, now, satellite):
+    def retry(self, now, satellite, retry_after=0):
         self.opened_at.pop(satellite, None)
         if now - self.since[satellite] > MAX_PAUSE:
             self.pause[satellite] = FIRST_PAUSE
-        wait = self.pause[satellite] * (0.5 + 0.5 * self.random.random())
+        pause = self.pause[satellite]
+        wait = pause * (0.5 + 0.5 * self.random.random()) if retry_after < pause else retry_after * (1 + 0.5 * self.random.random())
         self.pause[satellite] = min(self.pause[satellite] * 2, MAX_PAUSE)
         self.at(now + wait, self.attempt, satellite)
 
@@ -81,7 +85,7 @@ class Feed:
     def answer(self, now, satellite, process):
         if not self.up[process] or len(self.streams[process]) >= self.slots:
             self.refused += 1
-            self.retry(now, satellite)
+            self.retry(now, satellite, RETRY_AFTER)
             return
         self.streams[process].add(satellite)
         self.opened_at[satellite] = now

@@ -86,6 +86,17 @@ impl Failures {
         Failures { undecided: current.undecided.saturating_add(1), undecided_at: Some(now), ..current }
     }
 
+    /// When the last pending attempt began, if the pending ones count as failures by now.
+    pub fn overdue_since(self, now: Timestamp) -> Option<Timestamp> {
+        self.undecided_at.filter(|at| self.undecided > 0 && now.since(*at) >= UNDECIDED_SECONDS)
+    }
+
+    /// The same without its pending attempts.
+    #[must_use]
+    pub fn without_pending(self) -> Self {
+        Failures { undecided: 0, undecided_at: None, ..self }
+    }
+
     /// The state now: old failures are forgotten, and attempts that were pending for too long have failed.
     fn at(self, now: Timestamp) -> Self {
         let mut current = self.remembered(now);

@@ -194,8 +194,7 @@ async fn start_hub(
     }
     log_administration_hint(&records).await.map_err(unusable)?;
     let hub = Hub::open(config, records, files, budgets.clone()).await?;
-    tokio::spawn(hub::keep(hub.clone()));
-    tokio::spawn(hub::beat(hub.clone()));
+    hub::start_maintenance(&hub);
     tokio::spawn(hub::follow(hub.clone()));
     Ok(hub)
 }

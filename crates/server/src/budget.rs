@@ -3,6 +3,7 @@
 
 mod connections;
 mod fair_queue;
+mod feed_streams;
 mod memory;
 
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,6 +13,7 @@ use uuid::Uuid;
 pub use connections::{Activity, Connections};
 pub(crate) use connections::{AddressLimit, Place, PlaceKind};
 pub(crate) use fair_queue::{FairQueue, QueueLimits, Slot};
+pub(crate) use feed_streams::{FeedSlot, FeedStreams};
 pub(crate) use memory::{Memory, Reservation};
 
 /// The memory of one connection without reservations: the buffers of its head, and bodies up to [`FREE_BODY_BYTES`].
@@ -62,6 +64,8 @@ pub struct Budgets {
     pub(crate) writes: FairQueue,
     /// Documents and statements that are parsed and validated.
     pub(crate) validation: FairQueue,
+    /// Streams of a hub's change feed. Each holds its connection.
+    pub(crate) change_feed: FeedStreams,
 }
 
 impl Budgets {
@@ -85,6 +89,7 @@ impl Budgets {
                 ..queue(write_pool + Self::reserved_for_writes(write_pool))
             }),
             validation: FairQueue::new(QueueLimits { slots_per_caller: (validations / 2).max(1), ..queue(validations) }),
+            change_feed: FeedStreams::new((connections / 4).max(1)),
         }
     }
 
@@ -118,6 +123,7 @@ impl Budgets {
             ("lookups", self.lookups.figures()),
             ("writes", self.writes.figures()),
             ("validation", self.validation.figures()),
+            ("change_feed", self.change_feed.figures()),
         ]
     }
 }

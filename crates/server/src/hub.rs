@@ -14,6 +14,7 @@ mod password_hasher;
 mod pending_attempts;
 mod session_cookie;
 mod signing_keys;
+mod unsettled_attempts;
 pub(crate) mod user_agent;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use store::hub_records::Records;
 use store::hub_records::audit_log::AuditContext;
 use store::hub_records::sessions;
 use store::hub_records::token_families::{self, LoadedFamily};
+use store::hub_records::unknown_secrets::UnknownSecret;
 use uuid::Uuid;
 
 use crate::boot_error::BootError;
@@ -48,7 +50,7 @@ use crate::problem::{Problem, ReadOnlyToken};
 
 pub(crate) use change_feed::follow;
 pub(crate) use endpoints::{ACCOUNT_RELATIONS, account_row};
-pub(crate) use maintenance::{beat, keep};
+pub(crate) use maintenance::start as start_maintenance;
 pub(crate) use signing_keys::KeyFiles;
 
 use audit_deduplication::RefusalLog;
@@ -58,6 +60,7 @@ use metrics::HubMetrics;
 use password_hasher::PasswordHasher;
 use pending_attempts::PendingAttempts;
 use signing_keys::SigningKeys;
+use unsettled_attempts::UnsettledAttempts;
 
 pub(crate) const ACCOUNT: &str = "iam.account";
 
@@ -85,6 +88,7 @@ struct Inner {
     feed: ChangeFeed,
     refusal_log: RefusalLog,
     pending_attempts: PendingAttempts,
+    unsettled_attempts: UnsettledAttempts,
     proxies: Proxies,
     metadata: StaticDocument,
     budgets: Budgets,
@@ -104,6 +108,7 @@ impl Hub {
             feed: ChangeFeed::new(),
             refusal_log: RefusalLog::default(),
             pending_attempts: PendingAttempts::default(),
+            unsettled_attempts: UnsettledAttempts::default(),
             proxies: Proxies::new(&config.trusted_proxies),
             metadata: endpoints::metadata::document(&config.app_url),
             budgets,
@@ -144,6 +149,16 @@ impl Hub {
         let Err(error) = context.refuse_cross_origin(self.issuer()) else { return Ok(()) };
         self.note_cross_origin(context).await?;
         Err(error)
+    }
+
+    /// Records the refusal of a secret that no row has. `false` if it has one after all: look it up again.
+    async fn refuse_unknown(
+        &self,
+        secret: UnknownSecret<'_>,
+        event: &AuditEvent,
+        context: AuditContext<'_>,
+    ) -> Result<bool, store::Error> {
+        self.0.refusal_log.note_unknown(self.records(), secret, event, context).await
     }
 
     async fn note_cross_origin(&self, context: &RequestContext) -> Result<(), store::Error> {

@@ -83,6 +83,9 @@ impl Routes {
             if let Some(hub) = state.authenticator.as_hub() {
                 hub.register_metrics(registry);
             }
+            if let Some(satellite) = state.authenticator.as_satellite() {
+                satellite.register_metrics(registry);
+            }
             if let Some(tracer) = &state.tracer {
                 tracer.register_metrics(registry);
             }

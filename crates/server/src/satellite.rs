@@ -22,6 +22,8 @@ use axum::body::Bytes;
 use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use identity::token::{BearerClaims, Expectation, ExpiryClock, TokenFault, Unverified, Verified};
 use store::replica_state::ReplicaState;
 
@@ -74,6 +76,8 @@ struct Inner {
     wrong_audience_logged_at: AtomicI64,
     /// When the hub last answered `/health`, in seconds.
     healthy_at: AtomicI64,
+    /// 1 while the satellite follows the change feed.
+    follows_feed: Gauge,
 }
 
 impl Satellite {
@@ -103,6 +107,7 @@ impl Satellite {
             failed_at: AtomicI64::new(i64::MIN),
             wrong_audience_logged_at: AtomicI64::new(i64::MIN),
             healthy_at: AtomicI64::new(i64::MIN),
+            follows_feed: Gauge::default(),
             settings,
             budgets,
         }));
@@ -111,6 +116,11 @@ impl Satellite {
         tokio::spawn(subscription::follow(satellite.clone()));
         satellite.wait_for_keys().await;
         Ok(satellite)
+    }
+
+    pub(crate) fn register_metrics(&self, registry: &mut Registry) {
+        let help = "1 while the satellite follows the change feed of its hub, else 0";
+        registry.register("peristyle_satellite_follows_change_feed", help, self.0.follows_feed.clone());
     }
 
     async fn wait_for_keys(&self) {

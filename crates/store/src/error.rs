@@ -126,6 +126,11 @@ fn is_unsupported(error: &DbError) -> bool {
 }
 
 impl Error {
+    /// Whether the database did not answer, or not in time.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Error::Overloaded | Error::Unavailable(_) | Error::Timeout)
+    }
+
     /// Adds the SQL of the statement that the database refused.
     pub(crate) fn in_statement(mut self, sql: &str) -> Self {
         if let Error::Refused(refusal) | Error::Unsupported(refusal) = &mut self {

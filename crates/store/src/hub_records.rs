@@ -24,6 +24,7 @@ pub mod summaries;
 pub mod tenants;
 pub mod throttle;
 pub mod token_families;
+pub mod unknown_secrets;
 mod values;
 
 use identity::token::security_event::{ChangeKind, Subject};
@@ -101,6 +102,14 @@ impl Records {
         match &self.0 {
             Backend::Postgres(writers) => writers.run(sql, binds).await,
             Backend::Sqlite(writer) => writer.run(sql, binds).await,
+        }
+    }
+
+    /// Runs a statement that may be left out: on SQLite it is, if another one writes.
+    async fn run_unless_busy(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+        match &self.0 {
+            Backend::Postgres(writers) => writers.run(sql, binds).await.map(drop),
+            Backend::Sqlite(writer) => writer.run_unless_busy(sql, binds).await,
         }
     }
 

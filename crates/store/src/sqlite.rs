@@ -146,6 +146,27 @@ impl Sqlite {
         connect(&self.pool.location, &self.pool.session)
     }
 
+    /// The same file through connections that no other statement takes.
+    pub(crate) fn with_own_connections(&self, max_connections: usize) -> Result<Self, Error> {
+        let Pool { location, file, session, .. } = &*self.pool;
+        let (keeper, permits) = (self.connection()?, Arc::new(Semaphore::new(max_connections)));
+        let pool = Pool {
+            location: location.clone(),
+            file: *file,
+            idle: Mutex::default(),
+            permits,
+            max_connections,
+            _keeper: Mutex::new(keeper),
+            session: *session,
+        };
+        Ok(Sqlite { pool: Arc::new(pool), ..self.clone() })
+    }
+
+    /// How long a statement waits for another process that writes.
+    pub(crate) fn lock_timeout(&self) -> Duration {
+        self.pool.session.lock_timeout
+    }
+
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
         match tokio::time::timeout(self.pool.session.lock_timeout, self.pool.permits.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
@@ -153,7 +174,7 @@ impl Sqlite {
         }
     }
 
-    async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection, &Interrupt) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {

@@ -176,7 +176,7 @@ impl Administration<'_> {
         for id in missing {
             tx.require("iam.tenant.create")?;
             let tenant = Tenant { id, code: id.to_string(), name: id.to_string() };
-            tenants::insert(&mut tx.records, &tenant, self.audit_context.now).await.map_err(exists("a tenant with this code"))?;
+            tx.insert_tenant(&tenant, self.audit_context.now).await?;
             self.audit(tx, ChangedRecord::Tenant(id), RecordChange::Created).await?;
         }
         Ok(accounts::set_tenants(&mut tx.records, account.id, ids).await?)

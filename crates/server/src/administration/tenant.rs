@@ -1,6 +1,7 @@
 //! Creates, changes and removes tenants.
 
 use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
+use identity::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 use store::hub_records::tenants::{self, Tenant};
 use uuid::Uuid;
@@ -15,7 +16,7 @@ impl Administration<'_> {
         let mut tx = self.begin("iam.tenant.create").await?;
         let id = id.unwrap_or_else(random::uuid);
         let tenant = Tenant { id, code: parse_name("a tenant's code", code)?, name: parse_name("a tenant's name", name)? };
-        tenants::insert(&mut tx.records, &tenant, self.audit_context.now).await.map_err(exists("a tenant with this id or code"))?;
+        tx.insert_tenant(&tenant, self.audit_context.now).await?;
         self.finish(tx, ChangedRecord::Tenant(tenant.id), RecordChange::Created).await?;
         Ok(tenant)
     }
@@ -41,6 +42,14 @@ impl Administration<'_> {
 }
 
 impl ChangeTransaction {
+    pub(super) async fn insert_tenant(&mut self, tenant: &Tenant, now: Timestamp) -> Result<(), AdminError> {
+        if tenants::is_leaving(&mut self.records, tenant.id).await? {
+            let message = format!("the tenant {} was just removed, and its accounts still leave it; try again in some minutes", tenant.id);
+            return Err(AdminError::Exists(message));
+        }
+        tenants::insert(&mut self.records, tenant, now).await.map_err(exists("a tenant with this id or code"))
+    }
+
     async fn tenant(&mut self, id: Uuid) -> Result<Tenant, AdminError> {
         let found = tenants::by_ids(&mut self.records, &[id]).await?.pop();
         found.ok_or_else(|| AdminError::NotFound(format!("there is no tenant {id}")))

@@ -7,6 +7,7 @@ use identity::audit_event::AuditEvent;
 use identity::timestamp::Timestamp;
 use store::hub_records::Records;
 use store::hub_records::audit_log::{self, AuditContext};
+use store::hub_records::unknown_secrets::{self, UnknownSecret};
 
 use crate::mutex::lock;
 
@@ -78,6 +79,25 @@ impl RefusalLog {
         }
         audit_log::log(event, audit_context);
         Ok(())
+    }
+
+    /// The same for a secret without a row. `false` if it has one after all, and nothing is recorded.
+    pub(super) async fn note_unknown(
+        &self,
+        records: &Records,
+        secret: UnknownSecret<'_>,
+        event: &AuditEvent,
+        audit_context: AuditContext<'_>,
+    ) -> Result<bool, store::Error> {
+        let is_row = lock(&self.0).is_row(event, audit_context.address.unwrap_or_default(), audit_context.now);
+        if is_row {
+            return unknown_secrets::refuse(records, secret, event, audit_context).await;
+        }
+        let is_absent = unknown_secrets::is_absent(records, secret).await?;
+        if is_absent {
+            audit_log::log(event, audit_context);
+        }
+        Ok(is_absent)
     }
 
     pub(super) async fn flush(&self, records: &Records, now: Timestamp) -> Result<(), store::Error> {

@@ -1,6 +1,6 @@
 //! The change feed: polls the database once for all streams of this process, holds recent changes, and signs each once for a client.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,10 +26,6 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const BATCH: i64 = 500;
 const MAX_RECENT: usize = 4_096;
 const MAX_SIGNED: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
-/// Limits of the streams of one client, and of all.
-const MAX_OF_CLIENT: usize = 64;
-const MAX_STREAMS: usize = 1_024;
-
 #[derive(Debug)]
 pub(super) struct FeedEntry {
     pub(super) event: AccountChange,
@@ -78,7 +74,6 @@ impl Recent {
 pub(super) struct ChangeFeed {
     recent: Mutex<Recent>,
     pub(super) newest: watch::Sender<i64>,
-    streams: watch::Sender<HashMap<ClientId, usize>>,
     /// By signing key too, since a retired key is no longer published.
     signed: Mutex<LruCache<(i64, ClientId, KeyId), Bytes>>,
     /// Becomes true when the process is about to stop, which ends all streams.
@@ -90,24 +85,9 @@ impl ChangeFeed {
         ChangeFeed {
             recent: Mutex::default(),
             newest: watch::Sender::new(0),
-            streams: watch::Sender::default(),
             signed: Mutex::new(LruCache::new(MAX_SIGNED)),
             retired: watch::Sender::new(false),
         }
-    }
-
-    /// A slot for one more stream, unless there are too many.
-    pub(super) fn enter(hub: &Hub, client: &ClientId) -> Option<StreamSlot> {
-        let mut entered = false;
-        hub.0.feed.streams.send_if_modified(|streams| {
-            let of_client = streams.get(client).copied().unwrap_or_default();
-            entered = of_client < MAX_OF_CLIENT && streams.values().sum::<usize>() < MAX_STREAMS;
-            if entered {
-                streams.insert(client.clone(), of_client + 1);
-            }
-            entered
-        });
-        entered.then(|| StreamSlot { hub: hub.clone(), client: client.clone() })
     }
 
     /// The changes after a number, from memory or from the database; none if they were purged.
@@ -130,23 +110,6 @@ impl ChangeFeed {
         let text = Bytes::from(format!("id: {}\nevent: secevent\ndata: {token}\n\n", event.sequence));
         lock(&self.signed).put(key, text.clone());
         Some(text)
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct StreamSlot {
-    hub: Hub,
-    client: ClientId,
-}
-
-impl Drop for StreamSlot {
-    fn drop(&mut self) {
-        self.hub.0.feed.streams.send_modify(|streams| {
-            if let Some(count) = streams.get_mut(&self.client) {
-                *count -= 1;
-            }
-            streams.retain(|_, count| *count > 0);
-        });
     }
 }
 
@@ -174,7 +137,7 @@ async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Er
 /// Polls for changes while there are streams, until the process ends.
 pub(crate) async fn follow(hub: Hub) {
     let feed = &hub.0.feed;
-    let mut streams = feed.streams.subscribe();
+    let mut streams = hub.0.budgets.change_feed.subscribe();
     let mut failed = false;
     loop {
         if streams.borrow_and_update().is_empty() {

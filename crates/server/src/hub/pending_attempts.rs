@@ -10,8 +10,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::mutex::lock;
 
-#[derive(Debug, Default)]
-pub(super) struct PendingAttempts(Mutex<HashMap<ThrottleKey, Arc<Counter>>>);
+#[derive(Clone, Debug, Default)]
+pub(super) struct PendingAttempts(Arc<Mutex<HashMap<ThrottleKey, Arc<Counter>>>>);
 
 #[derive(Debug, Default)]
 struct Counter {
@@ -27,15 +27,15 @@ struct CounterState {
 
 /// An attempt, from before it is counted until its outcome is known.
 #[derive(Debug)]
-pub(super) struct PendingAttempt<'u> {
-    attempts: &'u PendingAttempts,
+pub(super) struct PendingAttempt {
+    attempts: PendingAttempts,
     counters_held: Vec<(ThrottleKey, Arc<Counter>)>,
     /// The successes before it began, by counter.
     seen: Vec<u64>,
 }
 
 impl PendingAttempts {
-    pub(super) fn enter(&self, mut counters: Vec<ThrottleKey>) -> PendingAttempt<'_> {
+    pub(super) fn enter(&self, mut counters: Vec<ThrottleKey>) -> PendingAttempt {
         counters.dedup();
         let mut all = lock(&self.0);
         let counters_held: Vec<_> = counters.into_iter().map(|key| (key, all.entry(key).or_default().clone())).collect();
@@ -45,11 +45,11 @@ impl PendingAttempts {
             state.succeeded
         };
         let seen = counters_held.iter().map(|(_, counter)| enter(counter)).collect();
-        PendingAttempt { attempts: self, counters_held, seen }
+        PendingAttempt { attempts: self.clone(), counters_held, seen }
     }
 }
 
-impl PendingAttempt<'_> {
+impl PendingAttempt {
     /// It succeeded: one attempt that waits may try.
     pub(super) fn succeeded(self) {
         for (_, counter) in &self.counters_held {
@@ -79,7 +79,7 @@ impl PendingAttempt<'_> {
     }
 }
 
-impl Drop for PendingAttempt<'_> {
+impl Drop for PendingAttempt {
     fn drop(&mut self) {
         let mut all = lock(&self.attempts.0);
         for (key, counter) in &self.counters_held {

@@ -13,6 +13,9 @@ use crate::response::json_no_store;
 
 use super::{Problem, ProblemSummary, outage_log};
 
+/// The pause before another try to open a stream of changes. Streams are held for hours.
+const STREAMS_RETRY: HeaderValue = HeaderValue::from_static("30");
+
 /// Why an OAuth endpoint refuses. The message is the `error_description` that the client sees.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OauthError {
@@ -50,7 +53,7 @@ pub(crate) enum OauthError {
     HubRefuses,
     #[error("{}", if *.0 == StateError::Full { "too many logins are under way; try again shortly" } else { "the login store is unavailable; try again shortly" })]
     ReplicaState(#[from] StateError),
-    #[error("{}", if is_outage(.0) { "the database is unavailable; try again shortly" } else { INTERNAL })]
+    #[error("{}", if .0.is_outage() { "the database is unavailable; try again shortly" } else { INTERNAL })]
     Store(#[from] store::Error),
     /// A bug or a misconfiguration. Only the log names it.
     #[error("{INTERNAL}")]
@@ -104,7 +107,7 @@ impl OauthError {
             OauthError::Throttled(_) | OauthError::TooManyLogins(_) => (ErrorCode::TemporarilyUnavailable, StatusCode::TOO_MANY_REQUESTS),
             OauthError::HubResponseInvalid => (ErrorCode::ServerError, StatusCode::BAD_GATEWAY),
             OauthError::HubRefuses => (ErrorCode::InvalidClient, StatusCode::UNAUTHORIZED),
-            OauthError::Store(error) if !is_outage(error) => (ErrorCode::ServerError, StatusCode::INTERNAL_SERVER_ERROR),
+            OauthError::Store(error) if !error.is_outage() => (ErrorCode::ServerError, StatusCode::INTERNAL_SERVER_ERROR),
             OauthError::Internal(_) => (ErrorCode::ServerError, StatusCode::INTERNAL_SERVER_ERROR),
             OauthError::HubUnavailable | OauthError::ReplicaState(_) | OauthError::Busy | OauthError::Streams | OauthError::Store(_) => {
                 (ErrorCode::TemporarilyUnavailable, StatusCode::SERVICE_UNAVAILABLE)
@@ -145,6 +148,7 @@ impl OauthError {
             OauthError::Rule(error) if error.code() == ErrorCode::InvalidToken => Some((WWW_AUTHENTICATE, super::INVALID_TOKEN)),
             OauthError::Method(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
             OauthError::Throttled(seconds) | OauthError::TooManyLogins(seconds) => Some((RETRY_AFTER, HeaderValue::from(*seconds))),
+            OauthError::Streams => Some((RETRY_AFTER, STREAMS_RETRY)),
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         };
@@ -176,8 +180,4 @@ fn rule_status(code: ErrorCode) -> StatusCode {
         | ErrorCode::InvalidScope
         | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
     }
-}
-
-fn is_outage(error: &store::Error) -> bool {
-    matches!(error, store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout)
 }

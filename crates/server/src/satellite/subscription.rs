@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use axum::body::Bytes;
+use axum::http::HeaderMap;
+use axum::http::header::RETRY_AFTER;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use identity::client::ClientId;
@@ -23,6 +25,8 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(25);
 /// The pauses before a broken stream is resumed, first and longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(15);
+/// The longest pause that the hub can ask for.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 pub(super) async fn follow(satellite: Satellite) {
     let uncovered = audiences(&satellite.0.settings).1;
@@ -36,16 +40,38 @@ pub(super) async fn follow(satellite: Satellite) {
     let mut pause = FIRST_PAUSE;
     loop {
         let began = Instant::now();
-        let Err(reason) = subscription.read_stream().await;
+        let Err(BrokenStream { reason, retry_after }) = subscription.read_stream().await;
         // A stream that breaks at once is resumed more and more slowly.
         if began.elapsed() > MAX_PAUSE {
             pause = FIRST_PAUSE;
         }
         subscription.set_state(FeedState::Lost, &reason);
-        // Satellites that lost one hub do not all return at once.
-        tokio::time::sleep(pause.mul_f64(0.5 + 0.5 * random::fraction())).await;
+        tokio::time::sleep(next_pause(pause, retry_after, random::fraction())).await;
         pause = (pause * 2).min(MAX_PAUSE);
     }
+}
+
+/// The pause with a random part, so that satellites that lost one hub do not all return at once. It is never shorter than the hub asks for.
+fn next_pause(pause: Duration, retry_after: Option<Duration>, random: f64) -> Duration {
+    let asked = retry_after.unwrap_or_default().min(MAX_RETRY_AFTER);
+    if asked < pause { pause.mul_f64(0.5 + 0.5 * random).max(asked) } else { asked.mul_f64(1.0 + 0.5 * random) }
+}
+
+/// Why a stream ended, and how long the hub asks to wait.
+#[derive(Debug)]
+struct BrokenStream {
+    reason: String,
+    retry_after: Option<Duration>,
+}
+
+impl From<String> for BrokenStream {
+    fn from(reason: String) -> Self {
+        BrokenStream { reason, retry_after: None }
+    }
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok().map(Duration::from_secs)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +100,10 @@ impl Subscription {
             (_, _) => tracing::info!("following the change feed of the hub"),
         }
         self.state = state;
+        self.satellite.0.follows_feed.set(i64::from(state == FeedState::Following));
     }
 
-    async fn read_stream(&mut self) -> Result<std::convert::Infallible, String> {
+    async fn read_stream(&mut self) -> Result<std::convert::Infallible, BrokenStream> {
         let mut stream = self.open().await?;
         let mut parser = EventParser::default();
         loop {
@@ -87,7 +114,7 @@ impl Subscription {
         }
     }
 
-    async fn open(&self) -> Result<Incoming, String> {
+    async fn open(&self) -> Result<Incoming, BrokenStream> {
         let settings = &self.satellite.0.settings;
         let path = match audiences(settings).0.as_slice() {
             [] => "/events".to_owned(),
@@ -98,9 +125,9 @@ impl Subscription {
         let response = opened.map_err(|error| error.to_string())?;
         match response.status().as_u16() {
             200 => Ok(response.into_body()),
-            401 => Err("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET".to_owned()),
-            404 => Err("the hub has no change feed; it may be of an older version".to_owned()),
-            status => Err(format!("the hub answered {status}")),
+            401 => Err("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET".to_owned().into()),
+            404 => Err("the hub has no change feed; it may be of an older version".to_owned().into()),
+            status => Err(BrokenStream { reason: format!("the hub answered {status}"), retry_after: retry_after(response.headers()) }),
         }
     }
 
@@ -163,5 +190,24 @@ async fn received(stream: &mut Incoming) -> Result<Bytes, String> {
         None => Err("the hub ended the stream".to_owned()),
         Some(Err(_)) => Err("the stream broke off".to_owned()),
         Some(Ok(frame)) => Ok(frame.into_data().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_is_random_and_never_shorter_than_the_hub_asks_for() {
+        // contract I38.7
+        let seconds = |pause, asked: Option<u64>, random| next_pause(Duration::from_secs(pause), asked.map(Duration::from_secs), random).as_secs();
+        for (pause, asked, shortest, longest) in
+            [(10, None, 5, 10), (10, Some(2), 5, 10), (10, Some(8), 8, 10), (2, Some(30), 30, 45), (15, Some(9_999), 300, 450)]
+        {
+            assert_eq!((seconds(pause, asked, 0.0), seconds(pause, asked, 1.0)), (shortest, longest), "{pause} {asked:?}");
+        }
+        let headers = |value: &'static str| HeaderMap::from_iter([(RETRY_AFTER, axum::http::HeaderValue::from_static(value))]);
+        assert_eq!(retry_after(&headers("30")), Some(Duration::from_secs(30)));
+        assert_eq!(retry_after(&headers("Wed, 21 Oct 2026 07:28:00 GMT")), None);
     }
 }

@@ -116,7 +116,7 @@ async fn a_feed_resumes_after_the_last_event_id_or_sends_reset() {
             assert_eq!((reset.id, reset.event.as_str()), (newest, "reset"), "{unknown}");
         }
         // The feed cannot send purged changes.
-        store::hub_records::purge::purge(&hub.records, now().plus(2 * 86_400)).await.unwrap();
+        assert!(store::hub_records::purge::purge(&hub.records, now().plus(2 * 86_400)).await.problems.is_empty());
         let (_, reset) = FeedReader::open(address, &request.clone().header("last-event-id", &first.id.to_string())).await;
         assert_eq!((reset.id, reset.event.as_str()), (newest, "reset"));
         let (_, ready) = FeedReader::open(address, &request.clone().header("last-event-id", &newest.to_string())).await;
@@ -176,7 +176,11 @@ async fn a_feed_ends_with_its_client_and_with_the_process_and_feeds_are_bounded(
     }
     let refused = hub.send(&request).await;
     assert_eq!(error(&refused, 503), "temporarily_unavailable");
-    assert!(refused.header("retry-after").is_some());
+    assert_eq!(refused.header("retry-after"), Some("30"));
+    let figures = hub.server.metrics_text();
+    for line in ["used{budget=\"change_feed\"} 64", "limit{budget=\"change_feed\"} 1024", "refused_total{budget=\"change_feed\"} 1"] {
+        assert!(figures.contains(&format!("peristyle_budget_{line}\n")), "{line} in {figures}");
+    }
     // A closed feed makes room for another.
     drop(readers.pop());
     until("another feed can be opened", async || {

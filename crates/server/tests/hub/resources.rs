@@ -115,3 +115,27 @@ async fn an_account_larger_than_one_chunk_is_answered_completely() {
         assert_eq!(hub.send(&request).await.good()["data"]["iamMeAccount"]["username"], "ada");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_that_are_pending_count_in_every_answer() {
+    // contract I15.8
+    for backend in BACKENDS {
+        let hub = TestHub::start(backend).await;
+        hub.add_account("root", &["iam.account.get"]).await;
+        let (ada, root) = (bearer_of(&hub, "ada").await, bearer_of(&hub, "root").await);
+        let notes = || post("/api/shop/notes/list", "").header("authorization", &ada);
+        assert_eq!(hub.send(&notes()).await.status(), 200);
+        // As a change of a role leaves them that more accounts hold than one transaction writes.
+        let mut transaction = hub.records.begin().await.unwrap();
+        let all = "INSERT INTO peristyle.pending_rights (kind, id, after) SELECT 'role', role_id, account_id FROM peristyle.account_role";
+        transaction.run(all, &[]).await.unwrap();
+        transaction.run("DELETE FROM peristyle.role_permission WHERE permission = 'shop.note.get'", &[]).await.unwrap();
+        transaction.commit().await.unwrap();
+        assert_eq!(hub.send(&notes()).await.status(), 403);
+        let me = hub.send(&get("/api/iam/me").header("authorization", &ada)).await.good();
+        assert_eq!(me["dPermissions"]["all"], json!([]));
+        let query = json!({"query": {"where": {"username": {"eq": "ada"}}}}).to_string();
+        let listed = hub.send(&post("/api/iam/accounts/list", query).header("authorization", &root)).await.good();
+        assert_eq!(listed[0]["dPermissions"], me["dPermissions"]);
+    }
+}

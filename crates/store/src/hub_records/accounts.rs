@@ -45,7 +45,7 @@ pub(crate) fn read(row: &Row, from: usize) -> Result<Account, Error> {
 
 /// The account with this id, removed and inactive ones included.
 pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<Account>, Error> {
-    const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.account a WHERE a.id = $1");
+    const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.current_account a WHERE a.id = $1");
     on.row(SQL, &[Bind::Id(id)]).await?.map(|row| read(&row, 0)).transpose()
 }
 
@@ -87,7 +87,7 @@ pub async fn login_candidate(on: impl Run, name: &str, address: &str) -> Result<
     const SQL: &str = concat!(
         "SELECT ",
         candidate_columns!(),
-        " FROM peristyle.account a LEFT JOIN peristyle.credential k ON k.account_id = a.id WHERE ",
+        " FROM peristyle.current_account a LEFT JOIN peristyle.credential k ON k.account_id = a.id WHERE ",
         named!()
     );
     on.row(SQL, &[Bind::Text(&key_of(name)), Bind::Text(address)]).await?.as_ref().map(read_candidate).transpose()
@@ -105,7 +105,7 @@ pub async fn login_candidate_at(
         candidate_columns!(),
         ", ",
         client_columns!(),
-        " FROM peristyle.client c LEFT JOIN (peristyle.account a LEFT JOIN peristyle.credential k ON k.account_id = a.id) ON ",
+        " FROM peristyle.client c LEFT JOIN (peristyle.current_account a LEFT JOIN peristyle.credential k ON k.account_id = a.id) ON ",
         named!(),
         " WHERE c.id = $3"
     );
@@ -118,7 +118,7 @@ pub async fn login_candidate_at(
 }
 
 pub async fn by_login(on: impl Run, name: &str) -> Result<Option<Account>, Error> {
-    const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.account a WHERE ", named!());
+    const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.current_account a WHERE ", named!());
     on.row(SQL, &[Bind::Text(&key_of(name))]).await?.map(|row| read(&row, 0)).transpose()
 }
 
@@ -136,7 +136,7 @@ pub async fn list(on: impl Run, limit: i64, offset: i64) -> Result<Vec<Account>,
     const SQL: &str = concat!(
         "SELECT ",
         account_columns!(),
-        " FROM peristyle.account a WHERE a.deleted_at IS NULL ORDER BY a.code, a.id LIMIT $1 OFFSET $2"
+        " FROM peristyle.current_account a WHERE a.deleted_at IS NULL ORDER BY a.code, a.id LIMIT $1 OFFSET $2"
     );
     on.rows(SQL, &[Bind::Number(limit), Bind::Number(offset)]).await?.iter().map(|row| read(row, 0)).collect()
 }

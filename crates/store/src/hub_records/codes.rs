@@ -66,7 +66,7 @@ pub async fn look_up(records: &Records, client: &str, code: &Digest<purpose::Cod
         account_columns!(),
         ", ",
         client_columns!(),
-        " FROM peristyle.client c LEFT JOIN (peristyle.code o JOIN peristyle.account a ON a.id = o.account_id) ON o.hash = $2 WHERE c.id = $1"
+        " FROM peristyle.client c LEFT JOIN (peristyle.code o JOIN peristyle.current_account a ON a.id = o.account_id) ON o.hash = $2 WHERE c.id = $1"
     );
     if ClientId::parse(client).is_err() {
         return Ok(None);

@@ -4,27 +4,34 @@
 //! heartbeat was that had an answer.
 
 use identity::timestamp::Timestamp;
+use query::sql::Dialect;
 
 use crate::Error;
-use crate::hub_records::{Bind, Records};
+use crate::hub_records::{Bind, Records, Run};
 
 pub const HEARTBEAT_SECONDS: i64 = 2;
 /// A longer silence is an outage: three heartbeats, and one second for a slow process.
 pub const OUTAGE_SECONDS: i64 = 7;
 
 /// Writes a heartbeat, with the time of the last one that had an answer. The first one after a silence stores the outage; the row lock lets
-/// one process do so. All statements are sent at once, so that no lock waits for this process.
+/// one process do so. One statement, so that a lost answer leaves no lock behind.
 pub async fn beat(records: &Records, answered: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
-    const FIRST: &str = "INSERT INTO peristyle.heartbeat (id, last_at) VALUES (1, $1) ON CONFLICT (id) DO NOTHING";
-    const OUTAGE: &str = "INSERT INTO peristyle.outage (began_at, ended_at) \
-         SELECT last_at, $1 FROM (SELECT last_at FROM peristyle.heartbeat WHERE id = 1 AND last_at < $2 FOR UPDATE) AS silence";
     // The clock of another process may be ahead.
-    const BEAT: &str = "UPDATE peristyle.heartbeat SET last_at = CASE WHEN last_at < $2 THEN $1 ELSE $3 END \
-         WHERE id = 1 AND (last_at < $2 OR last_at < $3)";
-    let (now, silent_since) = (Bind::timestamp(now), Bind::timestamp(now.plus(-OUTAGE_SECONDS)));
-    // Without an answer before, the time of the row stays.
-    let answered = answered.map_or(silent_since, Bind::timestamp);
-    records.run_async_commit(&[(FIRST, &[now]), (OUTAGE, &[now, silent_since]), (BEAT, &[now, silent_since, answered])]).await
+    const SQL: &str = "WITH last AS (SELECT last_at FROM peristyle.heartbeat WHERE id = 1 FOR UPDATE), \
+                       outage AS (INSERT INTO peristyle.outage (began_at, ended_at) SELECT last_at, $1 FROM last WHERE last_at < $2) \
+                       INSERT INTO peristyle.heartbeat (id, last_at) \
+                       SELECT 1, coalesce((SELECT CASE WHEN last_at < $2 THEN $1 ELSE coalesce($3, last_at) END FROM last), $1) \
+                       ON CONFLICT (id) DO UPDATE SET last_at = excluded.last_at WHERE heartbeat.last_at < excluded.last_at";
+    const OUTAGE: &str =
+        "INSERT INTO peristyle.outage (began_at, ended_at) SELECT last_at, $1 FROM peristyle.heartbeat WHERE id = 1 AND last_at < $2";
+    const BEAT: &str = "INSERT INTO peristyle.heartbeat (id, last_at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE \
+                        SET last_at = max(last_at, CASE WHEN last_at < $2 THEN $1 ELSE coalesce($3, last_at) END)";
+    let silent_since = now.plus(-OUTAGE_SECONDS);
+    let binds = [Bind::timestamp(now), Bind::timestamp(silent_since), Bind::maybe(answered, Bind::timestamp)];
+    match records.dialect() {
+        Dialect::Postgres | Dialect::Citus => records.run_async_commit(&[(SQL, &binds)]).await,
+        Dialect::Sqlite => records.run_async_commit(&[(OUTAGE, &binds[..2]), (BEAT, &binds)]).await,
+    }
 }
 
 /// How many seconds of outage lie between two times. It looks for a silence first, which ends by that.
@@ -37,4 +44,12 @@ pub async fn seconds_between(records: &Records, from: Timestamp, to: Timestamp) 
         seconds += ended_at.since(began_at).max(0);
     }
     Ok(seconds)
+}
+
+/// Whether there was an outage between two times, also one that no heartbeat has ended yet.
+pub async fn is_outage_between(on: impl Run, (from, to): (Timestamp, Timestamp), now: Timestamp) -> Result<bool, Error> {
+    const SQL: &str = "SELECT 1 FROM peristyle.outage WHERE ended_at > $1 AND began_at < $2 \
+                       UNION ALL SELECT 1 FROM peristyle.heartbeat WHERE last_at < $3 AND last_at < $2 LIMIT 1";
+    let binds = [Bind::timestamp(from), Bind::timestamp(to), Bind::timestamp(now.plus(-OUTAGE_SECONDS))];
+    Ok(on.row(SQL, &binds).await?.is_some())
 }

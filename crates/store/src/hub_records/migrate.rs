@@ -29,7 +29,7 @@ macro_rules! step {
 }
 
 /// A released step never changes: add a new one.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 9] = [
     step!(1, "0001-identity"),
     step!(2, "0002-account-changes"),
     step!(3, "0003-administrator-permissions"),
@@ -37,6 +37,8 @@ const STEPS: [Step; 7] = [
     step!(5, "0005-family-origin"),
     step!(6, "0006-client-administers"),
     step!(7, "0007-outages"),
+    step!(8, "0008-pending-rights"),
+    step!(9, "0009-used-codes"),
 ];
 
 /// `CREATE SCHEMA IF NOT EXISTS` would need the privilege even if the schema exists.
@@ -52,11 +54,13 @@ const DENIED: &str = "42501";
 /// The role and the database as quoted identifiers, and whether the schema exists.
 const CURRENT: &str = "SELECT quote_ident(current_user), quote_ident(current_database()), to_regnamespace('peristyle') IS NOT NULL";
 
-/// The first missing privilege on a table. The table `migration` needs none of them after the migration.
+/// The first missing privilege on a table, a view or a function. The table `migration` needs none after the migration.
 const MISSING: &str = "SELECT p.right || ' on table peristyle.' || quote_ident(c.relname) FROM pg_catalog.pg_class c \
      CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p (\"right\") \
-     WHERE c.relnamespace = to_regnamespace('peristyle') AND c.relkind IN ('r', 'p') AND c.relname <> 'migration' \
-     AND NOT has_table_privilege(c.oid, p.right) ORDER BY c.relname, p.right LIMIT 1";
+     WHERE c.relnamespace = to_regnamespace('peristyle') AND c.relname <> 'migration' \
+     AND (c.relkind IN ('r', 'p') OR c.relkind = 'v' AND p.right = 'SELECT') AND NOT has_table_privilege(c.oid, p.right) \
+     UNION ALL SELECT 'EXECUTE on function peristyle.' || quote_ident(f.proname) FROM pg_catalog.pg_proc f \
+     WHERE f.pronamespace = to_regnamespace('peristyle') AND NOT has_function_privilege(f.oid, 'EXECUTE') ORDER BY 1 LIMIT 1";
 
 /// The hub's own tables as this version finds them. Only [`Records::migrate`] changes that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +173,8 @@ async fn advice(records: &Records, reason: &str) -> Error {
             format!(
                 "the role {role} may not use the tables of the hub ({reason}): let it own the schema peristyle and the tables in it, or run \
                  `peristyle migrate` as their owner and then, as that owner, GRANT USAGE ON SCHEMA peristyle TO {role}; \
-                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA peristyle TO {role}"
+                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA peristyle TO {role}; \
+                 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA peristyle TO {role}"
             )
         } else {
             format!(

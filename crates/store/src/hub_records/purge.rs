@@ -35,29 +35,52 @@ const OUTAGES: &str = "DELETE FROM peristyle.outage WHERE ended_at IN (SELECT en
 const CHANGES: &str = "DELETE FROM peristyle.account_change WHERE sequence IN (SELECT sequence FROM peristyle.account_change \
                        WHERE sequence <= (SELECT max(sequence) FROM peristyle.account_change WHERE at <= $1) ORDER BY sequence LIMIT $2) \
                        RETURNING 1";
-/// A redeemed code detects a replay, so it stays as long as its family.
-const CODES: &str = "DELETE FROM peristyle.code WHERE hash IN (SELECT c.hash FROM peristyle.code c WHERE c.expires_at <= $1 \
-                     AND NOT EXISTS (SELECT 1 FROM peristyle.family f WHERE f.id = c.used_by) LIMIT $2) RETURNING 1";
+/// A used code detects a replay, so it stays as long as its family.
+const CODES: &str = "DELETE FROM peristyle.code WHERE hash IN \
+                     (SELECT hash FROM peristyle.code WHERE expires_at <= $1 AND used_by IS NULL LIMIT $2) RETURNING 1";
 const TOKENS: &str = "DELETE FROM peristyle.refresh_token WHERE hash IN \
                       (SELECT hash FROM peristyle.refresh_token WHERE expires_at <= $1 LIMIT $2) RETURNING family_id";
 const FAMILIES: &str = "DELETE FROM peristyle.family WHERE id IN (SELECT unnest($1)) \
-                        AND NOT EXISTS (SELECT 1 FROM peristyle.refresh_token t WHERE t.family_id = peristyle.family.id) RETURNING id";
+                        AND NOT EXISTS (SELECT 1 FROM peristyle.refresh_token t WHERE t.family_id = peristyle.family.id) \
+                        RETURNING id, account_id";
+/// By the account, because its index exists already.
+const USED_CODES: &str =
+    "DELETE FROM peristyle.code WHERE account_id IN (SELECT unnest($2)) AND used_by IN (SELECT unnest($1)) RETURNING 1";
 
-pub async fn purge(records: &Records, now: Timestamp) -> Result<usize, Error> {
-    let mut removed = families(records, now).await?;
-    for (sql, until) in [
-        (LINKS, now),
-        (SESSIONS, now.plus(-DAY)),
-        (FAILURES, now.plus(-FORGOTTEN_SECONDS)),
-        (FAMILIAR, now.plus(-FAMILIAR_SECONDS)),
-        (EVENTS, now.plus(-EVENT_SECONDS)),
-        (CHANGES, now.plus(-FEED_SECONDS)),
-        (CODES, now),
-        (OUTAGES, now.plus(-OUTAGE_SECONDS)),
-    ] {
-        removed += batches(records, sql, until).await?;
+#[derive(Debug, Default)]
+pub struct Purged {
+    pub rows: usize,
+    /// The tables that could not be purged.
+    pub problems: Vec<(&'static str, Error)>,
+}
+
+impl Purged {
+    fn add(&mut self, table: &'static str, result: Result<usize, Error>) {
+        match result {
+            Ok(rows) => self.rows += rows,
+            Err(error) => self.problems.push((table, error)),
+        }
     }
-    Ok(removed)
+}
+
+/// Purges every table. A table that cannot be purged does not keep the others from it.
+pub async fn purge(records: &Records, now: Timestamp) -> Purged {
+    let mut purged = Purged::default();
+    purged.add("refresh_token", families(records, now).await);
+    for (table, sql, until) in [
+        ("link", LINKS, now),
+        ("session", SESSIONS, now.plus(-DAY)),
+        ("failure", FAILURES, now.plus(-FORGOTTEN_SECONDS)),
+        ("familiar", FAMILIAR, now.plus(-FAMILIAR_SECONDS)),
+        ("account_change", CHANGES, now.plus(-FEED_SECONDS)),
+        ("code", CODES, now),
+        ("outage", OUTAGES, now.plus(-OUTAGE_SECONDS)),
+        // Last, because it may take long.
+        ("event", EVENTS, now.plus(-EVENT_SECONDS)),
+    ] {
+        purged.add(table, batches(records, sql, until).await);
+    }
+    purged
 }
 
 async fn batches(records: &Records, sql: &'static str, until: Timestamp) -> Result<usize, Error> {
@@ -79,9 +102,12 @@ async fn families(records: &Records, now: Timestamp) -> Result<usize, Error> {
         let mut transaction = records.begin().await?;
         let tokens = transaction.run(TOKENS, &[Bind::timestamp(until), Bind::Number(BATCH)]).await?;
         let families: Vec<Uuid> = tokens.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
-        let families = transaction.run(FAMILIES, &[Bind::Ids(&families)]).await?.len();
+        let rows = transaction.run(FAMILIES, &[Bind::Ids(&families)]).await?;
+        let families: Vec<Uuid> = rows.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
+        let accounts: Vec<Uuid> = rows.iter().map(|row| row.id(1)).collect::<Result<_, _>>()?;
+        let codes = transaction.run(USED_CODES, &[Bind::Ids(&families), Bind::Ids(&accounts)]).await?.len();
         transaction.commit().await?;
-        removed += tokens.len() + families;
+        removed += tokens.len() + families.len() + codes;
         if tokens.len() < BATCH as usize {
             return Ok(removed);
         }

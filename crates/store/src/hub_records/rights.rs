@@ -1,7 +1,8 @@
-//! `dPermissions` and `dTenants`: derived from roles and memberships, in the transaction that changes them.
+//! `dPermissions` and `dTenants`: derived from roles and memberships, and stored with each account.
 //!
-//! A change of roles, permissions or memberships calls [`lock`] first, so that no two changes overlap, and [`recompute`] last. The rule is
-//! in `identity`; accounts with the same roles are written together.
+//! A change of roles, permissions or memberships calls [`lock`] first, so that no two changes overlap, and [`recompute`] last. It writes the
+//! rights of at most [`MAX_PORTION`] members. Those of more are pending: every read computes them until [`recompute_portion`] has written
+//! all. The rule is in `identity`; accounts with the same roles are written together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +14,21 @@ use uuid::Uuid;
 use crate::Error;
 use crate::hub_records::{Bind, Records, Run, Transaction, password_links, unexpected};
 
+/// How many members of a role or a tenant one transaction writes: their sign-ins wait for its end.
+pub const MAX_PORTION: usize = 1_000;
+
 #[derive(Clone, Copy, Debug)]
 pub enum AffectedAccounts<'a> {
     Accounts(&'a [Uuid]),
+    /// The members of a group that was changed or removed.
+    Members(MemberGroup),
+}
+
+/// A role or a tenant, by its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberGroup {
     Role(Uuid),
+    Tenant(Uuid),
 }
 
 /// Lets one change of rights happen at a time: two that overlap would not see each other.
@@ -41,7 +53,7 @@ pub async fn declare(records: &Records, names: impl IntoIterator<Item = Permissi
     lock(&mut transaction).await?;
     let wanted: Vec<String> = KnownPermissions::new(names).permissions().iter().map(|name| name.as_str().to_owned()).collect();
     if make_known(&mut transaction, &wanted, now).await? {
-        recompute(&mut transaction, AffectedAccounts::Role(ADMINISTRATOR)).await?;
+        recompute(&mut transaction, AffectedAccounts::Members(MemberGroup::Role(ADMINISTRATOR))).await?;
     }
     transaction.commit().await
 }
@@ -66,40 +78,135 @@ pub(crate) async fn make_known(transaction: &mut Transaction, names: &[String], 
     Ok(new)
 }
 
-/// Computes anew what these accounts may do and where they belong, and writes what differs. The caller holds [`lock`].
-pub async fn recompute(transaction: &mut Transaction, concerned: AffectedAccounts<'_>) -> Result<(), Error> {
-    const HOLDERS: &str = "SELECT account_id FROM peristyle.account_role WHERE role_id = $1";
-    const RIGHTS: &str = "UPDATE peristyle.account SET d_permissions = $2 WHERE id IN (SELECT unnest($1))";
-    const TENANTS: &str = "UPDATE peristyle.account SET d_tenants = $2 WHERE id IN (SELECT unnest($1))";
-    let accounts = match concerned {
-        AffectedAccounts::Accounts(accounts) => accounts.to_vec(),
-        AffectedAccounts::Role(role) => {
-            transaction.run(HOLDERS, &[Bind::Id(role)]).await?.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?
+/// Computes the rights of these accounts, or leaves those of a group with too many members pending. Announces the change, and deletes the
+/// password links of these accounts. The caller holds [`lock`].
+pub async fn recompute(transaction: &mut Transaction, affected: AffectedAccounts<'_>) -> Result<(), Error> {
+    let changed = match affected {
+        AffectedAccounts::Accounts(accounts) => write(transaction, accounts).await?,
+        AffectedAccounts::Members(group) => {
+            let members = members_after(transaction, group, Uuid::nil(), MAX_PORTION + 1).await?;
+            if members.len() > MAX_PORTION {
+                return postpone(transaction, group).await;
+            }
+            write_members(transaction, group, &members).await?
         }
     };
-    let stale = stale(transaction, &accounts).await?;
+    for account in &changed {
+        transaction.announce_change(ChangeKind::ClaimsChange, Subject::Account(*account));
+    }
+    // The maker of a link may hold less now.
+    password_links::delete(transaction, &changed).await
+}
+
+/// Leaves the rights of a group's members pending. Readers compute them from the commit on, so the change counts at once.
+async fn postpone(transaction: &mut Transaction, group: MemberGroup) -> Result<(), Error> {
+    const SQL: &str = "INSERT INTO peristyle.pending_rights (kind, id, after) VALUES ($1, $2, $3) \
+                       ON CONFLICT (kind, id) DO UPDATE SET after = excluded.after";
+    transaction.run(SQL, &[Bind::Text(group.kind()), Bind::Id(group.id()), Bind::Id(Uuid::nil())]).await?;
+    transaction.announce_change(ChangeKind::ClaimsChange, Subject::Everybody);
+    password_links::delete_of_members(transaction, group).await
+}
+
+/// Writes the next pending rights, in a transaction of its own. Returns whether there were any. Any process may go on after another one.
+pub async fn recompute_portion(records: &Records) -> Result<bool, Error> {
+    const NEXT: &str = "SELECT kind, id, after FROM peristyle.pending_rights ORDER BY kind, id LIMIT 1";
+    const ADVANCED: &str = "UPDATE peristyle.pending_rights SET after = $3 WHERE kind = $1 AND id = $2";
+    const DONE: &str = "DELETE FROM peristyle.pending_rights WHERE kind = $1 AND id = $2";
+    if !is_pending(records).await? {
+        return Ok(false);
+    }
+    let mut transaction = records.begin().await?;
+    lock(&mut transaction).await?;
+    let Some(row) = transaction.row(NEXT, &[]).await? else { return Ok(false) };
+    let group = MemberGroup::of(row.text(0)?, row.id(1)?)?;
+    let members = members_after(&mut transaction, group, row.id(2)?, MAX_PORTION).await?;
+    // The change was announced when it was made.
+    write_members(&mut transaction, group, &members).await?;
+    let key = [Bind::Text(group.kind()), Bind::Id(group.id())];
+    match members.last() {
+        Some(last) if members.len() == MAX_PORTION => transaction.run(ADVANCED, &[&key[..], &[Bind::Id(*last)]].concat()).await?,
+        _ => transaction.run(DONE, &key).await?,
+    };
+    transaction.commit().await?;
+    Ok(true)
+}
+
+pub async fn is_pending(on: impl Run) -> Result<bool, Error> {
+    Ok(on.row("SELECT 1 FROM peristyle.pending_rights LIMIT 1", &[]).await?.is_some())
+}
+
+impl MemberGroup {
+    fn of(kind: &str, id: Uuid) -> Result<Self, Error> {
+        match kind {
+            "role" => Ok(MemberGroup::Role(id)),
+            "tenant" => Ok(MemberGroup::Tenant(id)),
+            _ => Err(unexpected(0, "a kind of group")),
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            MemberGroup::Role(_) => "role",
+            MemberGroup::Tenant(_) => "tenant",
+        }
+    }
+
+    pub(crate) fn id(self) -> Uuid {
+        let (MemberGroup::Role(id) | MemberGroup::Tenant(id)) = self;
+        id
+    }
+}
+
+/// The members of a group with larger ids than this, in the order of their ids.
+async fn members_after(transaction: &mut Transaction, group: MemberGroup, after: Uuid, limit: usize) -> Result<Vec<Uuid>, Error> {
+    let sql = match group {
+        MemberGroup::Role(_) => {
+            "SELECT account_id FROM peristyle.account_role WHERE role_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
+        }
+        MemberGroup::Tenant(_) => {
+            "SELECT account_id FROM peristyle.account_tenant WHERE tenant_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
+        }
+    };
+    let rows = transaction.run(sql, &[Bind::Id(group.id()), Bind::Id(after), Bind::Number(limit as i64)]).await?;
+    rows.iter().map(|row| row.id(0)).collect()
+}
+
+/// Writes the rights of some members of a group. If the group was removed, they leave it.
+async fn write_members(transaction: &mut Transaction, group: MemberGroup, members: &[Uuid]) -> Result<Vec<Uuid>, Error> {
+    let left = match group {
+        MemberGroup::Role(_) => {
+            "DELETE FROM peristyle.account_role WHERE role_id = $1 AND account_id IN (SELECT unnest($2)) \
+             AND NOT EXISTS (SELECT 1 FROM peristyle.role WHERE id = $1)"
+        }
+        MemberGroup::Tenant(_) => {
+            "DELETE FROM peristyle.account_tenant WHERE tenant_id = $1 AND account_id IN (SELECT unnest($2)) \
+             AND NOT EXISTS (SELECT 1 FROM peristyle.tenant WHERE id = $1)"
+        }
+    };
+    transaction.run(left, &[Bind::Id(group.id()), Bind::Ids(members)]).await?;
+    write(transaction, members).await
+}
+
+/// Writes the rights of these accounts where they differ, and returns those accounts.
+async fn write(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<Vec<Uuid>, Error> {
+    const RIGHTS: &str = "UPDATE peristyle.account SET d_permissions = $2 WHERE id IN (SELECT unnest($1))";
+    const TENANTS: &str = "UPDATE peristyle.account SET d_tenants = $2 WHERE id IN (SELECT unnest($1))";
+    let stale = stale(transaction, accounts).await?;
+    let mut changed = BTreeSet::new();
     for (rights, accounts) in stale.rights {
         transaction.run(RIGHTS, &[Bind::Ids(&accounts), Bind::Json(&rights.to_json().to_string())]).await?;
-        changed(transaction, &accounts).await?;
+        changed.extend(accounts);
     }
     for (tenants, accounts) in stale.tenants {
         transaction.run(TENANTS, &[Bind::Ids(&accounts), Bind::Ids(&tenants)]).await?;
-        changed(transaction, &accounts).await?;
+        changed.extend(accounts);
     }
-    Ok(())
+    Ok(changed.into_iter().collect())
 }
 
-/// Announces that the rights of these accounts changed, and deletes their password links: the maker of a link may hold less now.
-async fn changed(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<(), Error> {
-    for account in accounts {
-        transaction.announce_change(ChangeKind::ClaimsChange, Subject::Account(*account));
-    }
-    password_links::delete(transaction, accounts).await
-}
-
-/// Recomputes stale rights before a grant. Only another program makes them stale, so the check takes no lock.
+/// Recomputes stale rights before a grant. Only another program makes them stale, so the check takes no lock. Pending ones need no write.
 pub async fn refresh(records: &Records, account: Uuid) -> Result<(), Error> {
-    if is_current(records, account).await? {
+    if is_current(records, account).await? || is_pending(records).await? {
         return Ok(());
     }
     let mut transaction = records.begin().await?;
@@ -111,9 +218,11 @@ pub async fn refresh(records: &Records, account: Uuid) -> Result<(), Error> {
 /// Whether the stored rights of an account follow from its roles and memberships. One query, and for administrators the catalogue.
 async fn is_current(records: &Records, account: Uuid) -> Result<bool, Error> {
     const SQL: &str = "SELECT a.d_permissions, a.d_tenants, CAST(NULL AS uuid), NULL, CAST(NULL AS uuid) FROM peristyle.account a \
-                       WHERE a.id = $1 UNION ALL SELECT NULL, NULL, r.role_id, p.permission, NULL FROM peristyle.account_role r \
-                       LEFT JOIN peristyle.role_permission p ON p.role_id = r.role_id AND p.role_id <> $2 WHERE r.account_id = $1 \
-                       UNION ALL SELECT NULL, NULL, NULL, NULL, t.tenant_id FROM peristyle.account_tenant t WHERE t.account_id = $1";
+                       WHERE a.id = $1 UNION ALL SELECT NULL, NULL, r.id, p.permission, NULL FROM peristyle.account_role m \
+                       JOIN peristyle.role r ON r.id = m.role_id \
+                       LEFT JOIN peristyle.role_permission p ON p.role_id = r.id AND p.role_id <> $2 WHERE m.account_id = $1 \
+                       UNION ALL SELECT NULL, NULL, NULL, NULL, t.id FROM peristyle.account_tenant m \
+                       JOIN peristyle.tenant t ON t.id = m.tenant_id WHERE m.account_id = $1";
     let (mut kept, mut listed, mut tenants) = (None, BTreeMap::<Uuid, BTreeSet<Permission>>::new(), BTreeSet::new());
     for row in records.run(SQL, &[Bind::Id(account), Bind::Id(ADMINISTRATOR)]).await? {
         match (row.maybe_id(2)?, row.maybe_id(4)?) {
@@ -177,9 +286,12 @@ struct StoredRights {
 }
 
 async fn kept(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<Vec<StoredRights>, Error> {
-    const SQL: &str = "SELECT a.id, a.d_permissions, a.d_tenants, r.role_id FROM peristyle.account a \
-                       LEFT JOIN peristyle.account_role r ON r.account_id = a.id WHERE a.id IN (SELECT unnest($1)) ORDER BY a.id";
-    const TENANTS: &str = "SELECT account_id, tenant_id FROM peristyle.account_tenant WHERE account_id IN (SELECT unnest($1))";
+    // A membership of a removed group counts for nothing.
+    const SQL: &str = "SELECT a.id, a.d_permissions, a.d_tenants, r.id FROM peristyle.account a \
+                       LEFT JOIN (peristyle.account_role m JOIN peristyle.role r ON r.id = m.role_id) ON m.account_id = a.id \
+                       WHERE a.id IN (SELECT unnest($1)) ORDER BY a.id";
+    const TENANTS: &str = "SELECT m.account_id, t.id FROM peristyle.account_tenant m JOIN peristyle.tenant t ON t.id = m.tenant_id \
+                           WHERE m.account_id IN (SELECT unnest($1))";
     let mut memberships: BTreeMap<Uuid, BTreeSet<Uuid>> = BTreeMap::new();
     for row in transaction.run(TENANTS, &[Bind::Ids(accounts)]).await? {
         memberships.entry(row.id(0)?).or_default().insert(row.id(1)?);

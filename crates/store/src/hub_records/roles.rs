@@ -7,6 +7,7 @@ use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
+use crate::hub_records::rights::{AffectedAccounts, MemberGroup};
 use crate::hub_records::{Bind, Row, Run, Transaction, rights, unexpected};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,22 +83,24 @@ pub async fn insert(transaction: &mut Transaction, role: &RoleRecord, now: Times
     list_permissions(transaction, role, now).await
 }
 
-/// Updates a role and recomputes the rights of its holders. The caller holds [`rights::lock`].
+/// Updates a role. If its permissions change, recomputes the rights of its holders. The caller holds [`rights::lock`].
 pub async fn update(transaction: &mut Transaction, role: &RoleRecord, now: Timestamp) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.role SET name = $2, description = $3, updated_at = $4 WHERE id = $1";
     let description = Bind::maybe(role.description.as_deref(), Bind::Text);
     transaction.run(SQL, &[Bind::Id(role.id), Bind::Text(&role.name), description, Bind::timestamp(now)]).await?;
+    let before = by_ids(&mut *transaction, &[role.id]).await?;
+    if before.first().is_some_and(|before| before.permissions == role.permissions) {
+        return Ok(());
+    }
     transaction.run("DELETE FROM peristyle.role_permission WHERE role_id = $1", &[Bind::Id(role.id)]).await?;
     list_permissions(transaction, role, now).await?;
-    rights::recompute(transaction, rights::AffectedAccounts::Role(role.id)).await
+    rights::recompute(transaction, AffectedAccounts::Members(MemberGroup::Role(role.id))).await
 }
 
 /// Removes a role and recomputes the rights of its holders. The caller holds [`rights::lock`].
 pub async fn remove(transaction: &mut Transaction, role: Uuid) -> Result<(), Error> {
-    let holders = transaction.run("DELETE FROM peristyle.account_role WHERE role_id = $1 RETURNING account_id", &[Bind::Id(role)]).await?;
-    let holders: Vec<Uuid> = holders.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
     transaction.run("DELETE FROM peristyle.role WHERE id = $1", &[Bind::Id(role)]).await?;
-    rights::recompute(transaction, rights::AffectedAccounts::Accounts(&holders)).await
+    rights::recompute(transaction, AffectedAccounts::Members(MemberGroup::Role(role))).await
 }
 
 async fn list_permissions(transaction: &mut Transaction, role: &RoleRecord, now: Timestamp) -> Result<(), Error> {
@@ -107,7 +110,7 @@ async fn list_permissions(transaction: &mut Transaction, role: &RoleRecord, now:
     let new = rights::make_known(transaction, &names, now).await?;
     transaction.run(LISTED, &[Bind::Id(role.id), Bind::Texts(&names)]).await?;
     if new {
-        rights::recompute(transaction, rights::AffectedAccounts::Role(identity::account::ADMINISTRATOR)).await?;
+        rights::recompute(transaction, AffectedAccounts::Members(MemberGroup::Role(identity::account::ADMINISTRATOR))).await?;
     }
     Ok(())
 }

@@ -158,13 +158,13 @@ pub async fn load(records: &Records, id: Uuid, now: Timestamp) -> Result<Option<
         session_columns!(),
         ", ",
         account_columns!(),
-        " FROM peristyle.session s JOIN peristyle.account a ON a.id = s.account_id WHERE s.id = $1"
+        " FROM peristyle.session s JOIN peristyle.current_account a ON a.id = s.account_id WHERE s.id = $1"
     );
     const USED: &str = "UPDATE peristyle.session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2 AND ended_at IS NULL";
     let Some(row) = records.row(SQL, &[Bind::Id(id)]).await? else { return Ok(None) };
     let (session, account) = (read(&row, 0)?, accounts::read(&row, WIDTH)?);
     if now.since(row.timestamp(WIDTH - 1)?) >= USE_SECONDS && session.ended_at.is_none() {
-        records.run(USED, &[Bind::Id(id), Bind::timestamp(now)]).await?;
+        records.run_unless_busy(USED, &[Bind::Id(id), Bind::timestamp(now)]).await?;
     }
     Ok(Some((session, account)))
 }

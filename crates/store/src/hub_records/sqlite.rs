@@ -1,6 +1,7 @@
-//! The hub's records on SQLite: one connection that writes, and transactions on it.
+//! The hub's records on SQLite: one connection that writes, transactions on it, and connections that only read.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use query::value;
 use rusqlite::Connection;
@@ -21,11 +22,15 @@ const PREFIX: &str = "peristyle_";
 const ROW_LOCKS: [&str; 4] = [" FOR UPDATE SKIP LOCKED", " FOR UPDATE", " FOR NO KEY UPDATE", " FOR SHARE"];
 const LIST: (&str, &str) = ("SELECT unnest(", "SELECT value FROM json_each(");
 
-/// The writing connection. Tasks of this process wait for it here, other processes in SQLite.
+/// How many lookups read at once. Each takes far less than a millisecond.
+const READERS: usize = 8;
+
+/// The writing connection. Tasks of this process wait for it here, other processes in SQLite. Reads have their own connections, since a
+/// write may wait for seconds.
 #[derive(Clone)]
 pub(super) struct SqliteWriter {
     connection: Arc<Mutex<Connection>>,
-    sqlite: Sqlite,
+    readers: Sqlite,
 }
 
 pub(super) struct SqliteTransaction(Option<OwnedMutexGuard<Connection>>);
@@ -36,12 +41,16 @@ impl SqliteWriter {
         let connection = sqlite.connection()?;
         connection
             .execute_batch("PRAGMA query_only = OFF; PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
-        Ok(SqliteWriter { connection: Arc::new(Mutex::new(connection)), sqlite: sqlite.clone() })
+        SqliteWriter::with(connection, sqlite)
     }
 
     /// A connection that refuses to write.
     pub(super) fn read_only(sqlite: &Sqlite) -> Result<Self, Error> {
-        Ok(SqliteWriter { connection: Arc::new(Mutex::new(sqlite.connection()?)), sqlite: sqlite.clone() })
+        SqliteWriter::with(sqlite.connection()?, sqlite)
+    }
+
+    fn with(connection: Connection, sqlite: &Sqlite) -> Result<Self, Error> {
+        Ok(SqliteWriter { connection: Arc::new(Mutex::new(connection)), readers: sqlite.with_own_connections(READERS)? })
     }
 
     /// One connection, which has no list of those that wait for it.
@@ -51,15 +60,34 @@ impl SqliteWriter {
     }
 
     async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {
-        let turn = tokio::time::timeout(self.sqlite.timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
-        self.sqlite.check_unchanged()?;
+        let turn = tokio::time::timeout(self.readers.timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
+        self.readers.check_unchanged()?;
         Ok(turn)
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         let binds: Vec<Value> = binds.iter().map(stored).collect();
+        if sql.starts_with("SELECT") {
+            return self.readers.run(move |connection, _| run(connection, sql, &binds)).await;
+        }
         let connection = self.turn().await?;
         blocking(move || run(&connection, sql, &binds)).await
+    }
+
+    /// Runs a statement now, or not at all if another one writes.
+    pub(super) async fn run_unless_busy(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+        let binds: Vec<Value> = binds.iter().map(stored).collect();
+        let Ok(connection) = self.connection.clone().try_lock_owned() else { return Ok(()) };
+        self.readers.check_unchanged()?;
+        let timeout = self.readers.lock_timeout();
+        blocking(move || {
+            connection.busy_timeout(Duration::ZERO)?;
+            let result = run(&connection, sql, &binds);
+            connection.busy_timeout(timeout)?;
+            result.map(drop)
+        })
+        .await
+        .or_else(|error| if matches!(error, Error::Unavailable(_)) { Ok(()) } else { Err(error) })
     }
 
     pub(super) async fn begin(&self) -> Result<SqliteTransaction, Error> {

@@ -4,6 +4,7 @@ use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
+use crate::hub_records::rights::{AffectedAccounts, MemberGroup};
 use crate::hub_records::{Bind, Row, Run, Transaction, rights};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +44,12 @@ async fn save(on: impl Run, sql: &'static str, tenant: &Tenant, now: Timestamp) 
 
 /// Removes a tenant and recomputes `dTenants` of its members. The caller holds [`rights::lock`].
 pub async fn remove(transaction: &mut Transaction, tenant: Uuid) -> Result<(), Error> {
-    const LEFT: &str = "DELETE FROM peristyle.account_tenant WHERE tenant_id = $1 RETURNING account_id";
-    let members = transaction.run(LEFT, &[Bind::Id(tenant)]).await?;
-    let members: Vec<Uuid> = members.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
     transaction.run("DELETE FROM peristyle.tenant WHERE id = $1", &[Bind::Id(tenant)]).await?;
-    rights::recompute(transaction, rights::AffectedAccounts::Accounts(&members)).await
+    rights::recompute(transaction, AffectedAccounts::Members(MemberGroup::Tenant(tenant))).await
+}
+
+/// Whether a tenant with this id was removed and still has members. Another one with its id would get them.
+pub async fn is_leaving(on: impl Run, tenant: Uuid) -> Result<bool, Error> {
+    const SQL: &str = "SELECT 1 FROM peristyle.pending_rights WHERE kind = 'tenant' AND id = $1";
+    Ok(on.row(SQL, &[Bind::Id(tenant)]).await?.is_some())
 }

@@ -1,14 +1,15 @@
 //! The throttle's counters. One transaction judges and counts an attempt, so that a thousand parallel guesses count as a thousand.
 
 use identity::throttle::{
-    Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, ThrottleDecision, judge_client, longest_delay,
+    Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, ThrottleDecision, UNDECIDED_SECONDS, judge_client,
+    longest_delay,
 };
 use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
 use crate::hub_records::accounts::LoginCandidate;
-use crate::hub_records::{Bind, BoundStatement, Records, Row, Transaction};
+use crate::hub_records::{Bind, BoundStatement, Records, Row, Transaction, heartbeats};
 
 pub type ThrottleKey = [u8; 32];
 
@@ -95,7 +96,15 @@ pub async fn attempt(records: &Records, keys: &ThrottleKeys, now: Timestamp) -> 
                          last_at = CASE key WHEN $1 THEN $7 WHEN $2 THEN $8 ELSE $9 END, \
                          undecided = CASE key WHEN $1 THEN $10 WHEN $2 THEN $11 ELSE $12 END, undecided_at = $13, admitted_at = NULL \
                          WHERE key IN ($1, $2, $3)";
-    let (transaction, before) = lock(records, keys, now).await?;
+    let (mut transaction, mut before) = lock(records, keys, now).await?;
+    for failures in [&mut before.pair, &mut before.account, &mut before.address] {
+        // An outage may have kept the hub from storing how they ended.
+        if let Some(at) = failures.overdue_since(now)
+            && heartbeats::is_outage_between(&mut transaction, (at, at.plus(UNDECIDED_SECONDS)), now).await?
+        {
+            *failures = failures.without_pending();
+        }
+    }
     let (binding, seconds) = longest_delay(&before, now);
     if seconds > 0 {
         admit(transaction, keys, &before, now).await?;

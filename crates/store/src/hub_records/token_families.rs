@@ -156,7 +156,7 @@ pub async fn look_up(records: &Records, client: &str, token: &Digest<purpose::Re
         client_columns!(),
         ", (SELECT 1 FROM peristyle.app p WHERE p.id = c.app_id AND p.is_closed AND NOT EXISTS (SELECT 1 FROM peristyle.app_account m \
          WHERE m.app_id = p.id AND m.account_id = f.account_id)) FROM peristyle.client c LEFT JOIN (peristyle.refresh_token t JOIN peristyle.family f ON f.id = t.family_id \
-         JOIN peristyle.account a ON a.id = f.account_id) ON t.hash = $2 WHERE c.id = $1"
+         JOIN peristyle.current_account a ON a.id = f.account_id) ON t.hash = $2 WHERE c.id = $1"
     );
     if ClientId::parse(client).is_err() {
         return Ok(None);
@@ -250,7 +250,7 @@ pub async fn load(records: &Records, family: Uuid) -> Result<Option<LoadedFamily
         family_columns!(),
         ", ",
         account_columns!(),
-        ", c.administers FROM peristyle.family f JOIN peristyle.account a ON a.id = f.account_id \
+        ", c.administers FROM peristyle.family f JOIN peristyle.current_account a ON a.id = f.account_id \
          JOIN peristyle.client c ON c.id = f.client_id WHERE f.id = $1"
     );
     let Some(row) = records.row(SQL, &[Bind::Id(family)]).await? else { return Ok(None) };

@@ -1,16 +1,19 @@
 //! Codes, families, refresh tokens and what ends them.
 
 use identity::audit_event::AuditEvent;
+use identity::client::GrantType;
+use identity::error::ErrorCode;
 use identity::grant::authorization_code::CodeRecord;
 use identity::grant::{authorization_code, refresh_token};
 use identity::pkce::Verifier;
 use identity::revocation::Revocation;
-use identity::secret_token::Code;
+use identity::secret_token::{Code, RefreshToken};
 use store::hub_records::Run;
 use store::hub_records::apps::{Access, App};
 use store::hub_records::codes::Redeemed;
 use store::hub_records::sessions::PreviousSession;
 use store::hub_records::token_families::Rotated;
+use store::hub_records::unknown_secrets::{self, UnknownSecret};
 use store::hub_records::{accounts, apps, audit_log, clients, codes, revocation, sessions, token_families};
 use uuid::Uuid;
 
@@ -229,4 +232,31 @@ pub(crate) async fn a_sign_in_takes_the_place_of_the_session_before_or_leaves_it
     assert!(begin(world.account.id, PreviousSession::Other(other)).await.is_err());
     assert_eq!((live(world.account.id).await, live(stranger.id).await), (vec![], vec![other]));
     assert_eq!(audit_log::newest(&world.records, 50).await.expect("events").len(), before);
+}
+
+pub(crate) async fn the_refusal_of_an_unknown_secret_is_written_unless_it_has_a_row(url: &str) {
+    // contract I4.8
+    let world = World::at(url).await;
+    let (code, _) = world.code().await;
+    let (_, token) = world.family().await;
+    let (client, grant) = (Some(world.client.id.clone()), Some(GrantType::RefreshToken));
+    let event = AuditEvent::GrantRefused { client, grant, error: ErrorCode::InvalidGrant };
+    let (code, token) = (code.digest(), token.digest());
+    let (no_code, no_token) = (Code::from_random(random()).digest(), RefreshToken::from_random(random()).digest());
+    for (secret, is_unknown) in [
+        (UnknownSecret::Code(&code), false),
+        (UnknownSecret::RefreshToken(&token), false),
+        (UnknownSecret::Code(&no_code), true),
+        (UnknownSecret::RefreshToken(&no_token), true),
+    ] {
+        let count = async || audit_log::newest(&world.records, 100).await.expect("events").len();
+        let before = count().await;
+        assert_eq!(unknown_secrets::refuse(&world.records, secret, &event, at(2)).await.expect("an answer"), is_unknown);
+        assert_eq!(count().await - before, usize::from(is_unknown), "one row, or none");
+        assert_eq!(unknown_secrets::is_absent(&world.records, secret).await.expect("an answer"), is_unknown);
+        assert_eq!(count().await - before, usize::from(is_unknown));
+    }
+    let noted = audit_log::newest(&world.records, 1).await.expect("events").remove(0);
+    assert_eq!((noted.name.as_str(), noted.at, noted.address.as_deref()), (event.name(), NOW.plus(2), Some("203.0.113.7")));
+    assert_eq!(noted.data, event.data());
 }

@@ -9,9 +9,9 @@ use identity::secret_token::LinkToken;
 use identity::throttle::{Familiarity, ThrottleDecision};
 use store::hub_records::Run;
 use store::hub_records::throttle::{self, ThrottleKeys};
-use store::hub_records::{accounts, audit_log, password_links, purge, signing_keys, token_families};
+use store::hub_records::{accounts, audit_log, heartbeats, password_links, signing_keys, token_families};
 
-use crate::world::{NOW, World, at, random, records};
+use crate::world::{NOW, World, at, purge, random, records};
 
 pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     // attack 32, contract I15.6
@@ -198,16 +198,16 @@ pub(crate) async fn expired_rows_are_purged_and_the_rest_stays(url: &str) {
         let row = world.records.row(counted, &[]).await.expect("a read").expect("a row");
         [0, 1, 2, 3].map(|column| row.number(column).unwrap())
     };
-    purge::purge(&world.records, NOW).await.expect("purged");
+    purge(&world.records, NOW).await;
     assert_eq!(count().await, [2, 1, 1, 1], "nothing is over yet");
-    purge::purge(&world.records, NOW.plus(3_700)).await.expect("purged");
+    purge(&world.records, NOW.plus(3_700)).await;
     assert_eq!(count().await, [1, 1, 1, 1], "the code that was not used is gone, the other stays with its family");
     assert!(token_families::load(&world.records, family).await.expect("a read").is_some());
-    purge::purge(&world.records, NOW.plus(3 * 86_400)).await.expect("purged");
+    purge(&world.records, NOW.plus(3 * 86_400)).await;
     assert_eq!(count().await, [0, 0, 0, 0]);
     drop(unused);
     assert!(!audit_log::newest(&world.records, 10).await.expect("events").is_empty());
-    purge::purge(&world.records, NOW.plus(purge::EVENT_SECONDS)).await.expect("purged");
+    purge(&world.records, NOW.plus(store::hub_records::purge::EVENT_SECONDS)).await;
     assert!(audit_log::newest(&world.records, 10).await.expect("events").is_empty());
 }
 
@@ -248,4 +248,30 @@ pub(crate) async fn only_committed_events_reach_the_log(url: &str) {
     counting.commit_with("DELETE FROM peristyle.failure", &[]).await.expect("committed");
     audit_log::append(&world.records, &event, at(0)).await.expect("noted");
     assert_eq!(told().matches("session.ended").count(), 3);
+}
+
+pub(crate) async fn attempts_that_an_outage_left_pending_are_no_failures(url: &str) {
+    // contract I11.5
+    let world = World::at(url).await;
+    // As fast as the throttle lets them: ten attempts without an outcome, after which the next waits for 64 seconds.
+    for seconds in [0, 0, 0, 0, 0, 3, 8, 17, 34, 67] {
+        let (lost, plain) = ["ana", "bo"].map(|name| ThrottleKeys::sign_in(name, name, None)).into();
+        for keys in [lost, plain] {
+            let attempt = throttle::attempt(&world.records, &keys, NOW.plus(seconds)).await.expect("an answer");
+            attempt.unwrap_or_else(|delayed| panic!("{seconds}: {delayed:?}"));
+        }
+    }
+    let attempt = async |name: &str, seconds| {
+        let keys = ThrottleKeys::sign_in(name, name, None);
+        throttle::attempt(&world.records, &keys, NOW.plus(seconds)).await.expect("an answer").is_ok()
+    };
+    heartbeats::beat(&world.records, None, NOW.plus(126)).await.expect("a heartbeat");
+    assert!(!attempt("bo", 128).await, "their process ended, and they count as failures");
+    // No hub answered from 100 to 126.
+    let outage = "INSERT INTO peristyle.outage (began_at, ended_at) VALUES ($1, $2)";
+    let binds = [NOW.plus(100), NOW.plus(126)].map(store::hub_records::Bind::timestamp);
+    world.records.run(outage, &binds).await.expect("an outage");
+    assert!(attempt("ana", 128).await);
+    let evidence = throttle::evidence(&world.records, &ThrottleKeys::sign_in("ana", "ana", None)).await.expect("a read");
+    assert_eq!((evidence.pair.count, evidence.pair.undecided), (0, 1));
 }

@@ -112,6 +112,12 @@ pub(crate) async fn sign_in(records: &Records, session: &Session, proof: &Proof,
     sessions::begin(records, &arrival, at(0)).await
 }
 
+/// Purges every table.
+pub(crate) async fn purge(records: &Records, now: Timestamp) {
+    let purged = store::hub_records::purge::purge(records, now).await;
+    assert!(purged.problems.is_empty(), "{:?}", purged.problems);
+}
+
 pub(crate) async fn records(url: &str) -> Records {
     let records = Records::of(&open(url)).expect("records");
     records.migrate().await.expect("steps");

@@ -17,7 +17,7 @@ use store::hub_records::account_changes;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::hub::change_feed::{ChangeFeed, StreamSlot};
+use crate::budget::FeedSlot;
 use crate::hub::client_authentication::UnverifiedClient;
 use crate::hub::{Hub, form_request};
 use crate::problem::oauth::OauthError;
@@ -42,7 +42,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     let asked = context.parameters()?;
     let mut clients = vec![client];
     clients.extend(audiences(asked.get("audience"))?);
-    let place = ChangeFeed::enter(&hub, &clients[0]).ok_or(OauthError::Streams)?;
+    let place = hub.0.budgets.change_feed.try_acquire(&clients[0]).map_err(|_| OauthError::Streams)?;
     let last = context.headers().get(LAST_EVENT_ID).map_or_else(|| asked.get("after"), |value| value.to_str().ok());
     let resumed = last.and_then(|text| text.parse().ok()).filter(|after| numbers.reach(*after));
     let stream = Stream {
@@ -78,7 +78,7 @@ struct Stream {
     newest: watch::Receiver<i64>,
     retired: watch::Receiver<bool>,
     is_closing: bool,
-    _place: StreamSlot,
+    _place: FeedSlot,
 }
 
 impl Stream {

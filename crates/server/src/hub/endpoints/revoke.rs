@@ -7,6 +7,7 @@ use identity::grant::Family;
 use identity::revocation::{ClientRevocation, Reach, Revocation, revoked_by};
 use identity::secret_token::RefreshToken;
 use identity::token::AccessClaims;
+use store::hub_records::unknown_secrets::{self, UnknownSecret};
 use store::hub_records::{revocation, token_families};
 
 use crate::hub::client_authentication::UnverifiedClient;
@@ -38,7 +39,13 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
 
 async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, OauthError> {
     if let Some(token) = RefreshToken::parse(text) {
-        return Ok(token_families::of_refresh_token(hub.records(), &token.digest()).await?);
+        let digest = token.digest();
+        let found = token_families::of_refresh_token(hub.records(), &digest).await?;
+        // "Revoked" must not be the answer of a database that misses the row.
+        if found.is_some() || unknown_secrets::is_absent(hub.records(), UnknownSecret::RefreshToken(&digest)).await? {
+            return Ok(found);
+        }
+        return Ok(token_families::of_refresh_token(hub.records(), &digest).await?);
     }
     match hub.verify::<AccessClaims>(text, hub.issuer()) {
         Ok(token) => Ok(token_families::load(hub.records(), token.claims().family).await?.map(|standing| standing.family)),

@@ -17,6 +17,7 @@ use identity::token_request::{Credentials, GrantRequest};
 use serde_json::{Map, Value};
 use store::hub_records::codes::{self, Redeemed};
 use store::hub_records::token_families::{self, FamilyStart, FoundToken, Rotated};
+use store::hub_records::unknown_secrets::UnknownSecret;
 use store::hub_records::{accounts, audit_log, heartbeats, revocation};
 use uuid::Uuid;
 
@@ -85,9 +86,9 @@ impl TokenRequest<'_> {
 
     /// `authorization_code`: redeems a code, once.
     async fn redeem(&self, code: &Code) -> Result<IssuedTokens, OauthError> {
-        let records = self.hub.records();
+        let (records, digest) = (self.hub.records(), code.digest());
         for _ in 0..MAX_TRIES {
-            let rows = codes::look_up(records, self.credentials.id(), &code.digest()).await?;
+            let rows = codes::look_up(records, self.credentials.id(), &digest).await?;
             let (client, request) = self.authenticate(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::AuthorizationCode { redirect_uri, verifier, .. } = request else { return Err(RACED) };
             let presented = PresentedCode { client, redirect_uri: &redirect_uri, verifier: &verifier };
@@ -105,20 +106,26 @@ impl TokenRequest<'_> {
                     let event = AuditEvent::CodeReplayed { client: client.client().id.clone(), family };
                     return Err(self.revoke(family, &event, error).await?);
                 }
-                CodeDecision::Refused(error) => return Err(self.refuse(client, Some(GrantType::AuthorizationCode), error).await?),
+                CodeDecision::Refused(error) => {
+                    let unknown = found.is_none().then_some(UnknownSecret::Code(&digest));
+                    if let Some(refusal) = self.refuse_row(client, GrantType::AuthorizationCode, error, unknown).await? {
+                        return Err(refusal);
+                    }
+                }
             }
         }
         Err(RACED)
     }
 
     async fn refresh(&self, token: &RefreshToken) -> Result<IssuedTokens, OauthError> {
-        let records = self.hub.records();
+        let (records, digest) = (self.hub.records(), token.digest());
         for _ in 0..MAX_TRIES {
-            let rows = token_families::look_up(records, self.credentials.id(), &token.digest()).await?;
+            let rows = token_families::look_up(records, self.credentials.id(), &digest).await?;
             let (client, request) = self.authenticate(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
             let presented = PresentedToken { client, token, scope: scope.as_ref() };
             let mut found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(FoundToken::as_rows);
+            let is_unknown = found.is_none();
             let fresh = SuccessorSecrets { successor: RefreshToken::from_random(random::bytes()?), nonce: random::bytes()? };
             let terms = self.hub.terms();
             if let Some((found, at)) = found.as_mut().and_then(|found| found.late_since(terms).map(|at| (found, at))) {
@@ -140,7 +147,12 @@ impl TokenRequest<'_> {
                     let event = AuditEvent::RefreshReused { client: client.client().id.clone(), family };
                     return Err(self.revoke(family, &event, error).await?);
                 }
-                RefreshDecision::Refused(error) => return Err(self.refuse(client, Some(GrantType::RefreshToken), error).await?),
+                RefreshDecision::Refused(error) => {
+                    let unknown = is_unknown.then_some(UnknownSecret::RefreshToken(&digest));
+                    if let Some(refusal) = self.refuse_row(client, GrantType::RefreshToken, error, unknown).await? {
+                        return Err(refusal);
+                    }
+                }
             }
         }
         Err(RACED)
@@ -181,11 +193,27 @@ impl TokenRequest<'_> {
     }
 
     async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<OauthError, OauthError> {
-        // The client is authenticated, but its users send it codes and tokens, and at a satellite anybody can.
-        let event = AuditEvent::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
-        self.hub.note_refusal(&event, self.context.audit_context()).await?;
+        self.hub.note_refusal(&refusal(client, grant, error), self.context.audit_context()).await?;
         Ok(error.into())
     }
+
+    /// Refuses a code or a refresh token. None if it was looked up at a database that misses its row: look it up again.
+    async fn refuse_row(
+        &self,
+        client: Authenticated<'_>,
+        grant: GrantType,
+        error: Error,
+        unknown: Option<UnknownSecret<'_>>,
+    ) -> Result<Option<OauthError>, OauthError> {
+        let Some(secret) = unknown else { return self.refuse(client, Some(grant), error).await.map(Some) };
+        let is_refused = self.hub.refuse_unknown(secret, &refusal(client, Some(grant), error), self.context.audit_context()).await?;
+        Ok(is_refused.then(|| error.into()))
+    }
+}
+
+/// The client is authenticated, but its users send it codes and tokens, and at a satellite anybody can.
+fn refusal(client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> AuditEvent {
+    AuditEvent::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() }
 }
 
 fn fresh() -> Result<FamilySecrets, OauthError> {
