@@ -156,6 +156,8 @@ describe('from the form to a body', () => {
   test('a pointer leads to its field, and rules read as words', () => {
     assert.deepEqual(['/payload/a~1b', '/payload/tags/0', '/payload', '/expect/a', ''].map(fieldOf), ['a/b', 'tags', undefined, undefined, undefined]);
     assert.equal(rulesOf({ required: true, nullable: false, maxLength: 3, type: 'text' }, 'create'), 'required, at most 3 characters');
+    assert.equal(rulesOf({ nullable: true, minLength: 1, maxItems: 1, maxLength: 2, type: 'text' }, 'update'),
+      'at least 1 character, at most 2 characters, at most 1 item');
     assert.equal(rulesOf({ nullable: true, pattern: '^(?:[A-Z]+)$', type: 'text' }, 'update'), 'matches [A-Z]+');
     assert.equal(rulesOf({ required: true, nullable: false, min: 0, type: 'int' }, 'update'), 'never null, at least 0');
   });

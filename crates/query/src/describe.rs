@@ -13,7 +13,7 @@ use crate::manifest::RelatedFunction;
 use crate::types::{Scalar, Type};
 
 pub use names::{UniqueNames, upper_first};
-pub use write::{shown_version, write_forms};
+pub use write::{increments, payload_key, shown_version, value_rules, write_forms};
 
 /// The fields of a row.
 pub fn shown(resource: &Resource) -> impl Iterator<Item = &Field> {
@@ -22,12 +22,16 @@ pub fn shown(resource: &Resource) -> impl Iterator<Item = &Field> {
 
 /// The fields that a statement can name: shown fields, except those with a mask that no permission removes.
 pub fn usable(resource: &Resource) -> impl Iterator<Item = &Field> {
-    shown(resource).filter(|field| field.mask.as_ref().is_none_or(|(_, unmask)| unmask.is_some()))
+    resource.fields.iter().filter(|field| is_usable(field))
+}
+
+fn is_usable(field: &Field) -> bool {
+    !field.hidden && field.mask.as_ref().is_none_or(|(_, unmask)| unmask.is_some())
 }
 
 /// Whether some viewer can find a row by its key.
 pub fn is_findable(resource: &Resource) -> bool {
-    !resource.key.is_empty() && resource.key_fields().all(|key| usable(resource).any(|field| field.name == key.name))
+    !resource.key.is_empty() && resource.key_fields().all(is_usable)
 }
 
 /// The comment on a field in a statement.

@@ -135,7 +135,9 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
 pub fn write(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Object {
     let mut levels = Vec::new();
     if let (Some(target), Some(rendered)) = (&plan.target, &query.target) {
-        levels.push(level("target", &rendered.level.sql, &target.select.scope, dialect));
+        let mut found = level("target", &rendered.level.sql, &target.select.scope, dialect);
+        add_lifted(&mut found, Layer::Scope, plan);
+        levels.push(found);
         if let (Some(child), Some(rendered)) = (&plan.lock, &rendered.lock) {
             levels.push(level("lock", &rendered.level.sql, &child.select.scope, dialect));
         }
@@ -147,13 +149,31 @@ pub fn write(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Obje
         let sql = &change.sql;
         levels.push(json!({ "path": "change", "sql": sql.text(), "parameters": parameters(sql.params()), "predicates": [] }));
     }
+    let checked = levels.len();
     if let (Some(child), Some(rendered)) = (&plan.after, &query.after) {
         levels.push(level("after", &rendered.level.sql, &child.select.scope, dialect));
     }
     if let (Some(child), Some(rendered)) = (&plan.answer, &query.answer) {
         rows(&mut levels, "answer", &child.select, &rendered.level, dialect);
     }
+    if let Some(found) = levels.get_mut(checked) {
+        add_lifted(found, Layer::Check, plan);
+    }
     json!({ "operation": plan.form.as_str(), "levels": levels, "total": Object::Null })
+}
+
+/// Shows at a level that a rule of the manifest does not bind the viewer, and the permission that lifts it.
+fn add_lifted(level: &mut Object, layer: Layer, plan: &WritePlan<'_>) {
+    let lifted = plan.lifted.iter().filter(|(lifted, _)| *lifted == layer);
+    let resource = &plan.resource.full_name;
+    let shown = lifted.map(|(_, permission)| lifted_predicate(layer, resource, permission));
+    if let Some(predicates) = level["predicates"].as_array_mut() {
+        predicates.extend(shown);
+    }
+}
+
+fn lifted_predicate(layer: Layer, resource: &str, permission: &str) -> Object {
+    json!({ "source": layer.as_str(), "resource": resource, "sql": "TRUE", "parameters": [], "unless": permission })
 }
 
 fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Level, dialect: Dialect) {
@@ -211,10 +231,7 @@ impl<'s> Predicates<'s> {
 
     fn table(&mut self, table: &Table<'_>) {
         if let Some(permission) = table.lifted_by() {
-            let resource = &table.resource.full_name;
-            self.list.push(
-                json!({ "source": Layer::Policy.as_str(), "resource": resource, "sql": "TRUE", "parameters": [], "unless": permission }),
-            );
+            self.list.push(lifted_predicate(Layer::Policy, &table.resource.full_name, permission));
         }
         self.predicate(table, Source::Layer(Layer::Policy), table.policy());
         for lookup in table.lookups() {

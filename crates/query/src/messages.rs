@@ -5,6 +5,11 @@ pub fn quoted_list(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
+/// `1 character`, `2 characters`
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// ` (did you mean …?)`, or an empty string if no known name is similar.
 pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a &'a str>) -> String {
     did_you_mean_as(found, known.into_iter().map(|name| (*name, *name)))

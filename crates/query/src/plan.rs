@@ -62,6 +62,8 @@ pub struct Plan<'c> {
     pub max_related_rows: Option<u64>,
     /// The position and the next statement of a keyset page.
     pub(crate) keyset: Option<KeysetPage>,
+    /// The version of the row that an id names, if the viewer sees it. It is read also where a selection leaves it out.
+    pub(crate) version: Option<Column<'c>>,
 }
 
 #[derive(Debug)]
@@ -178,6 +180,8 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
         Operation::Paginate | Operation::List => row_cap.or(statement.limit),
     };
     let bounds = Bounds { limit: if statement.leaves_rows_out { Some(0) } else { limit }, offset: statement.offset };
+    let version = id.and_then(|_| visible_version(resource, access.viewer)).map(|field| table.column(field));
+    let version = version.filter(|_| statement.aggregation.is_none());
     let mut body = match &statement.aggregation {
         Some(aggregation) => PlanBody::Groups(planner.grouped(table, filters, aggregation, bounds)),
         None => PlanBody::Rows(planner.rows(table, filters, bounds)),
@@ -188,7 +192,14 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
     }
     let keyset = keyset.and_then(|keyset| planner.keyset_page(keyset, &mut body));
     planner.faults.finish()?;
-    Ok(Plan { operation, body, row_cap, max_related_rows: access.catalog.max_rows(), keyset })
+    Ok(Plan { operation, body, row_cap, max_related_rows: access.catalog.max_rows(), keyset, version })
+}
+
+/// The field with the version of a row, if the viewer sees it plainly.
+fn visible_version(resource: &Resource, viewer: &Viewer) -> Option<FieldId> {
+    let version = resource.write_rules()?.version?;
+    let field = &resource.fields[version];
+    (viewer.knows(field) && viewer.sees_unmasked(field)).then_some(version)
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -16,8 +16,12 @@ words! {
         Scope = "scope",
         /// The `expect` of the body of a write.
         Expect = "expect",
-        /// `check` of the manifest, and the references: what a row must be after a write.
+        /// `check` of the manifest: what a row must be after a write.
         Check = "check",
+        /// A to-one relation that a write sets: it must lead to a row that the viewer can read.
+        Reference = "reference",
+        /// `min` and `max` of a field that a write adds to.
+        Bounds = "bounds",
         /// The `returning` of the body of a write.
         Returning = "returning",
     }
@@ -26,7 +30,7 @@ words! {
 impl Layer {
     /// Whether the manifest says it.
     pub(crate) fn is_manifest(self) -> bool {
-        matches!(self, Layer::Policy | Layer::Scope | Layer::Check)
+        matches!(self, Layer::Policy | Layer::Scope | Layer::Check | Layer::Reference | Layer::Bounds)
     }
 }
 
@@ -91,9 +95,8 @@ impl Places {
             node = *parent;
         }
         let mut pointer = Pointer::default();
-        match self.layer {
-            Layer::Policy | Layer::Scope | Layer::Check => {}
-            named => pointer.key(named.as_str()),
+        if !self.layer.is_manifest() {
+            pointer.key(self.layer.as_str());
         }
         for segment in chain.into_iter().rev() {
             match segment {

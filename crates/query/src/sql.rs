@@ -167,16 +167,16 @@ pub struct Level {
     /// The members of each row's object.
     pub outputs: Vec<Output>,
     pub children: Vec<ChildLevel>,
-    /// The end of a keyset page.
+    /// What is read of the last row beside the answer.
     pub page_end: Option<PageEnd>,
 }
 
-/// The end of a keyset page. The statement reads one row more than the page has.
+/// The last row of a keyset page, which reads one row more than the page has; or the one row of a `find` by id.
 #[derive(Clone, Debug)]
 pub struct PageEnd {
     /// The rows of the page.
     pub rows: usize,
-    /// The sort keys of a row, by which the next page continues.
+    /// The sort keys of the row, by which the next page continues; or its version.
     pub position: Vec<Output>,
 }
 
@@ -272,7 +272,7 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
             let total = if asks_total { Total::Count(level::total(select, dialect)) } else { Total::Unasked };
             let root = match &plan.keyset {
                 Some(page) => keyset::root(select, page, dialect),
-                None => level::root(select, dialect),
+                None => level::root(select, plan.version, dialect),
             };
             (root, total, select.scope.bounds)
         }

@@ -6,8 +6,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use identity::account::Permission;
 use identity::strategy::Strategy;
+use query::catalog::write_rules::WriteOperation;
 use query::catalog::{Catalog, Resource};
 use query::manifest::{Manifest, ManifestError};
+use query::messages::counted;
 use query::sql::Dialect;
 use store::check::Report;
 use store::hub_records::{Records, TablesState, accounts, clients, rights};
@@ -102,7 +104,7 @@ pub(crate) fn beside_requests<T>(work: impl FnOnce() -> T) -> T {
 
 /// Refuses a manifest that does not fit the database, and warns of resources that everyone can read.
 async fn check_declared(config: &Config, declared: &Manifest, catalog: &mut Catalog, database: &Database) -> Result<(), BootError> {
-    if let Some(warning) = open_resources(config, catalog, MAX_LOGGED_RESOURCES) {
+    for warning in open_resources(config, catalog, MAX_LOGGED_RESOURCES).into_iter().chain(open_writes(config, catalog)) {
         tracing::warn!("{warning}");
     }
     if declared.resources.is_empty() {
@@ -132,6 +134,22 @@ pub(crate) fn open_resources(config: &Config, catalog: &Catalog, max_names: usiz
     let more =
         if names.len() > max_names { format!(" and {} more, see `peristyle check`", names.len() - max_names) } else { String::new() };
     Some(format!("{opening}: {listed}{more}; set `permission`, or `public = true` if this is meant"))
+}
+
+/// A warning that names the operations by which everyone can change rows. Under `none` the boot warns of the strategy itself.
+fn open_writes(config: &Config, catalog: &Catalog) -> Option<String> {
+    let described = |resource: &Resource| {
+        let operations: Vec<&str> = resource.write_rules()?.open_operations().map(WriteOperation::as_str).collect();
+        (!operations.is_empty()).then(|| format!("{} ({})", resource.full_name, operations.join(", ")))
+    };
+    let open: Vec<String> = catalog.resources().iter().filter_map(described).collect();
+    if config.strategy == Strategy::None || open.is_empty() {
+        return None;
+    }
+    let listed = open[..open.len().min(MAX_LOGGED_RESOURCES)].join("; ");
+    let more = open.len().saturating_sub(MAX_LOGGED_RESOURCES);
+    let more = if more > 0 { format!("; and {more} more, see `peristyle check`") } else { String::new() };
+    Some(format!("everyone can change rows, also without a sign-in: {listed}{more}; name a permission in place of `true`, if not everyone may"))
 }
 
 enum Role {
@@ -422,7 +440,7 @@ fn refuse_errors(report: &Report, file: &str) -> Result<(), BootError> {
     let errors: Vec<String> = report.errors().map(|finding| format!("{file}:{}: {}", finding.line, finding.message)).collect();
     let warnings = report.warnings().count();
     if warnings > 0 {
-        tracing::warn!("the manifest and the database differ in {warnings} lesser point(s); `peristyle check` lists them");
+        tracing::warn!("`peristyle check` has {} about {file}", counted(warnings as u64, "warning"));
     }
     if errors.is_empty() { Ok(()) } else { Err(BootError(errors.join("\n"))) }
 }

@@ -11,11 +11,13 @@ mod http;
 mod limits;
 mod operation;
 mod output;
+mod response_notes;
 mod root_fields;
 mod row_shape;
 mod schema;
 mod selected_relations;
 mod selection;
+mod unreadable;
 mod variable_usage;
 mod writes;
 

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, Request, State};
-use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH};
+use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::Response;
 use axum::routing::any;
@@ -21,7 +21,7 @@ use crate::admin_operations::{self, OperationInput, OperationRequest, OperationT
 use crate::authenticator::Authenticator;
 use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::caller::Caller;
-use crate::http::{accept, body};
+use crate::http::{accept, body, etag};
 use crate::metrics::NamedResources;
 use crate::problem::{NO_SUCH_PATH, Problem};
 use crate::query_service::field_parameter::field_parameter;
@@ -142,12 +142,17 @@ async fn changed(
     let address = hub.address(&head.headers, &head.extensions);
     let change = OperationRequest::authorize(queries, hub, caller, operation, &address).await?;
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
-    let bytes = body::json(&head.headers, body, &mut reservation).await?;
+    let bytes = body::json_of_change(&head.headers, body, &mut reservation, sender(caller)).await?;
     let id = key_parts(id, 1).concat();
     let creates = change.creates();
     let input = queries.validate(caller.key(), bytes.len(), || OperationInput::from_body(&id, &bytes)).await??;
     let response = json_no_store(change.execute(input).await?);
     Ok(if creates { created(response) } else { response })
+}
+
+/// Only a token names an account.
+fn sender(caller: &Caller) -> body::Sender {
+    if caller.account().is_some() { body::Sender::TokenHolder } else { body::Sender::Anyone }
 }
 
 /// Runs a write. No cache keeps the answer.
@@ -160,10 +165,10 @@ async fn write(
 ) -> Result<Response, Problem> {
     let (head, body) = request.into_parts();
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
-    let bytes = body::json(&head.headers, body, &mut reservation).await?;
+    let bytes = body::json_of_change(&head.headers, body, &mut reservation, sender(caller)).await?;
     let key = id.map(|id| key_parts(id, access.resource().key.len()));
-    let if_match = head.headers.get(IF_MATCH).map(|value| value.to_str().unwrap_or_default());
-    let target = WriteTarget { key: key.as_deref(), if_match: if_match.filter(|_| form.takes_id()) };
+    let if_match = etag::if_match(&head.headers);
+    let target = WriteTarget { key: key.as_deref(), if_match: if_match.as_deref() };
     let read = || payload::body(form, &bytes);
     let answer = queries.write(caller, access, form, read, (target, bytes.len())).await?;
     let text = written(&answer);
@@ -183,7 +188,7 @@ async fn write(
     Ok(if form == WriteForm::Create { created(response) } else { response })
 }
 
-/// The version of a row as `ETag`, which `If-Match` of a write names. A caller that does not see the version gets none.
+/// The version of a row that a write answers, as `ETag`. A caller that does not see the version gets none.
 fn version_etag(resource: &Resource, caller: &Caller, row: &[u8]) -> Option<HeaderValue> {
     let field = &resource.fields[resource.write_rules()?.version?];
     let is_seen = caller.viewer().knows(field) && caller.viewer().sees_unmasked(field);
@@ -193,7 +198,7 @@ fn version_etag(resource: &Resource, caller: &Caller, row: &[u8]) -> Option<Head
         serde_json::Value::Number(number) => number.to_string(),
         _ => return None,
     };
-    HeaderValue::from_str(&format!("\"{version}\"")).ok()
+    etag::of_version(&version)
 }
 
 /// One row, or `{count, rows}`, or `{count}`.
@@ -230,7 +235,8 @@ async fn rows(
     let row_cap = query.row_cap;
     let reading = queries.reader.run(caller.key(), &entrance.resource().full_name, query, format).await?;
     let etag = match &reading.answer {
-        Answer::Whole(row) if id.is_some() => version_etag(entrance.resource(), caller, row),
+        Answer::Page(_, numbers) => numbers.version.as_deref().and_then(etag::of_version),
+        Answer::Chunks(chunks) => chunks.version().and_then(etag::of_version),
         _ => None,
     };
     let mut response = response(reading, format, queries.budgets.answers.reserve(caller.key()))?;

@@ -177,7 +177,7 @@ impl RequestTrace {
         let sql = slow_statements::beginning(report.sql, MAX_SQL_BYTES);
         span.attributes = vec![
             text("db.system.name", system),
-            text("db.operation.name", "SELECT"),
+            text("db.operation.name", operation_name(report.sql)),
             text("db.query.text", sql),
             int("db.response.returned_rows", i64::try_from(report.rows).unwrap_or(i64::MAX)),
             text("peristyle.resource", resource),
@@ -191,6 +191,11 @@ impl RequestTrace {
         }
         self.0.queue.push(span);
     }
+}
+
+/// The first word of a statement, such as `UPDATE`.
+fn operation_name(sql: &str) -> &str {
+    sql.split_whitespace().next().unwrap_or_default()
 }
 
 /// Notes which resource and operation the current request names, if it is traced.

@@ -36,7 +36,7 @@ pub(crate) enum Engine {
 #[derive(Debug)]
 pub enum Answer {
     Whole(Bytes),
-    /// The rows of a whole page, and its numbers ([`Format::Rows`]).
+    /// The rows of a whole page, and its numbers ([`Format::Rows`]); or the row that an id names, and its version.
     Page(Bytes, PageNumbers),
     Nothing,
     /// A stream. After an error it must not look complete.
@@ -45,7 +45,7 @@ pub enum Answer {
 
 impl Answer {
     fn of((bytes, numbers): (Bytes, PageNumbers), format: Format) -> Self {
-        if format == Format::Rows { Answer::Page(bytes, numbers) } else { Answer::Whole(bytes) }
+        if format == Format::Rows || numbers.version.is_some() { Answer::Page(bytes, numbers) } else { Answer::Whole(bytes) }
     }
 }
 
@@ -295,7 +295,7 @@ impl Database {
                 });
             }
         };
-        let (sink, chunks) = channel(Frame::new(&query, format), self.stream_limits());
+        let (sink, chunks) = channel(frame(&batch), self.stream_limits());
         let (reporter, postgres) = (sink.reporter(), postgres.clone());
         let work = async move { reporter.report(postgres::proceed(&postgres, &query, batch, *rest, sink).await) };
         tokio::spawn(work.in_current_span());

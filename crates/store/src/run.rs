@@ -32,6 +32,8 @@ pub struct PageNumbers {
     pub count: i64,
     /// The statement of the next keyset page, as JSON; none at the end.
     pub next: Option<Arc<str>>,
+    /// The version of the one row that an id names.
+    pub version: Option<Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

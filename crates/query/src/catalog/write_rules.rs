@@ -88,6 +88,11 @@ impl WriteRules {
         of_operations.chain(rules.filter_map(|rule| Some((rule.unless.as_deref()?, rule.line))))
     }
 
+    /// The operations that everyone may use.
+    pub fn open_operations(&self) -> impl Iterator<Item = WriteOperation> + '_ {
+        self.operations().filter(|operation| self.right(*operation) == Some(&OperationRight::Everyone))
+    }
+
     /// The operations that exist.
     pub fn operations(&self) -> impl Iterator<Item = WriteOperation> + '_ {
         WriteOperation::ALL.into_iter().filter(|operation| self.right(*operation).is_some())

@@ -3,18 +3,19 @@
 use crate::catalog::write_rules::WriteOperation;
 use crate::catalog::{Field, FieldId, Resource};
 use crate::json::build::compact;
+use crate::messages::counted;
 use crate::payload::WriteForm;
 
-use super::{is_findable, type_of, usable};
+use super::{is_findable, is_usable, type_of, usable};
 
 /// The writes of a resource, as their paths end. A write by id needs a key to find a row by.
 pub fn write_forms(resource: &Resource) -> impl Iterator<Item = WriteForm> {
     WriteForm::ALL.into_iter().filter(|form| resource.has_write(form.operation()) && (!form.takes_id() || is_findable(resource)))
 }
 
-/// The version of a row, which `ETag` holds, if rows show it.
+/// The version of a row, which `ETag` holds, if some viewer sees it.
 pub fn shown_version(resource: &Resource) -> Option<FieldId> {
-    resource.write_rules()?.version.filter(|id| !resource.fields[*id].hidden)
+    resource.write_rules()?.version.filter(|id| is_usable(&resource.fields[*id]))
 }
 
 /// The fields that a payload of this operation may have, hidden ones too.
@@ -27,14 +28,14 @@ pub(super) fn is_required(field: &Field) -> bool {
     field.is_required() && !field.has_preset(WriteOperation::Create)
 }
 
-/// The key of a row in a payload. `None` if a part of it is hidden.
-pub(super) fn payload_key(resource: &Resource) -> Option<&[FieldId]> {
-    resource.key_fields().all(|field| !field.hidden).then_some(&resource.key)
+/// The key of a row in a payload. `None` if no viewer sees a part of it plainly.
+pub fn payload_key(resource: &Resource) -> Option<&[FieldId]> {
+    resource.key_fields().all(is_usable).then_some(&resource.key)
 }
 
-/// The fields that an update can add to.
-pub(super) fn increments(resource: &Resource) -> impl Iterator<Item = (FieldId, &Field)> {
-    writable(resource, WriteOperation::Update).filter(|(_, field)| field.is_number())
+/// The fields that an update can add to: numbers that some viewer sees plainly.
+pub fn increments(resource: &Resource) -> impl Iterator<Item = (FieldId, &Field)> {
+    writable(resource, WriteOperation::Update).filter(|(_, field)| field.is_number() && is_usable(field))
 }
 
 /// Whether the resource has derived fields, which choose no rows of a write.
@@ -44,20 +45,27 @@ pub(super) fn has_derived(resource: &Resource) -> bool {
 
 /// The comment on a field in a payload.
 pub(super) fn payload_field(resource: &Resource, field: &Field) -> String {
-    let rules = &field.rules.values;
-    let mut parts = vec![type_of(resource, field)];
-    parts.extend(rules.min_json().map(|min| format!("at least {}", compact(min))));
-    parts.extend(rules.max_json().map(|max| format!("at most {}", compact(max))));
-    parts.extend(rules.min_length.map(|count| format!("at least {count} characters")));
-    parts.extend(rules.max_length.map(|count| format!("at most {count} characters")));
-    parts.extend(rules.pattern().map(|pattern| format!("matches `{pattern}`")));
-    parts.extend(rules.min_items.map(|count| format!("at least {count} items")));
-    parts.extend(rules.max_items.map(|count| format!("at most {count} items")));
+    let parts: Vec<String> = std::iter::once(type_of(resource, field)).chain(value_rules(field)).collect();
     let text = parts.join(", ");
     match &field.rules.permission {
         Some(permission) => format!("{text}; to write it requires the permission `{permission}`"),
         None => text,
     }
+}
+
+/// The bounds of a field's values, for a comment.
+pub fn value_rules(field: &Field) -> impl Iterator<Item = String> {
+    let rules = &field.rules.values;
+    let rules = [
+        rules.min_json().map(|min| format!("at least {}", compact(min))),
+        rules.max_json().map(|max| format!("at most {}", compact(max))),
+        rules.min_length.map(|count| format!("at least {}", counted(count, "character"))),
+        rules.max_length.map(|count| format!("at most {}", counted(count, "character"))),
+        rules.pattern().map(|pattern| format!("matches `{pattern}`")),
+        rules.min_items.map(|count| format!("at least {}", counted(count, "item"))),
+        rules.max_items.map(|count| format!("at most {}", counted(count, "item"))),
+    ];
+    rules.into_iter().flatten()
 }
 
 /// What a body does, in one line.

@@ -1,6 +1,6 @@
 //! Rows of the root and of loaded relations, a level each.
 
-use crate::catalog::{Mask, Relation, Resource};
+use crate::catalog::{FieldId, Mask, Relation, Resource};
 use crate::error::{Code, shorten};
 use crate::messages::did_you_mean;
 use crate::pointer::Layer;
@@ -88,22 +88,28 @@ impl<'c> Planner<'c, '_> {
 
     /// Every field that is selected and not hidden, masked or not. Without a selection, those that are eager.
     fn shown(&mut self, table: &Table<'c>, selection: Option<&FieldSelection>) -> Vec<(Column<'c>, Show)> {
-        let resource = table.resource;
-        let subject = Subject { resource, alias: table.alias, rights: Rights::Viewer };
-        let mut shown = Vec::with_capacity(resource.fields.len());
-        for (id, field) in resource.fields.iter().enumerate() {
-            let is_selected = selection.map_or(field.eager, |selection| selection.find(&field.name).is_some());
-            if !is_selected || !self.viewer.knows(field) {
-                continue;
+        let mut shown = Vec::with_capacity(table.resource.fields.len());
+        for (id, field) in table.resource.fields.iter().enumerate() {
+            if selection.map_or(field.eager, |selection| selection.find(&field.name).is_some()) {
+                shown.extend(self.shown_field(table, id));
             }
-            shown.push(match &field.mask {
-                // No value is read.
-                Some((Mask::Redact, _)) if !self.viewer.sees_unmasked(field) => (table.column(id), Show::Masked(Mask::Redact)),
-                Some((mask, _)) if !self.viewer.sees_unmasked(field) => (self.column(subject, id, LookupUse::Shown), Show::Masked(*mask)),
-                _ => (self.column(subject, id, LookupUse::Shown), Show::Plain),
-            });
         }
         shown
+    }
+
+    /// How the viewer sees a field; none if it is hidden.
+    pub(super) fn shown_field(&mut self, table: &Table<'c>, id: FieldId) -> Option<(Column<'c>, Show)> {
+        let field = &table.resource.fields[id];
+        if !self.viewer.knows(field) {
+            return None;
+        }
+        let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::Viewer };
+        Some(match &field.mask {
+            // No value is read.
+            Some((Mask::Redact, _)) if !self.viewer.sees_unmasked(field) => (table.column(id), Show::Masked(Mask::Redact)),
+            Some((mask, _)) if !self.viewer.sees_unmasked(field) => (self.column(subject, id, LookupUse::Shown), Show::Masked(*mask)),
+            _ => (self.column(subject, id, LookupUse::Shown), Show::Plain),
+        })
     }
 }
 

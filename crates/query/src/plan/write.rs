@@ -1,22 +1,23 @@
 //! [`WriteBody`] → [`WritePlan`]: names, types, value rules, rights, and the policy before and after. A table is written only by a plan, and
 //! a plan has the scope and the check of its resource.
 
+mod after;
+mod before;
 mod references;
 mod row;
 mod target;
 mod values;
 
-use crate::catalog::write_rules::{Bound, WriteOperation, WriteRules};
-use crate::catalog::{Constraint, FieldId, Relation, Resource};
+use crate::catalog::write_rules::{WriteOperation, WriteRules};
+use crate::catalog::{Field, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults};
 use crate::payload::{Payload, Returning, WriteBody, WriteForm};
 use crate::pointer::Layer;
 use crate::policy::{Viewer, WriteAccess};
 use crate::statement::Statement;
-use crate::value::Value;
 
-use super::predicate::{Comparison, Predicate};
-use super::{Bounds, Child, MAX_TABLES, Planner, Rights, Scope, Select, Show, Table};
+use super::predicate::Predicate;
+use super::{Bounds, Child, MAX_TABLES, Planner, Rights, Scope, Select, Table};
 
 pub(crate) use references::ReferencePlan;
 pub use row::WriteMoment;
@@ -47,6 +48,10 @@ pub struct WritePlan<'c> {
     pub(crate) references: Vec<ReferencePlan<'c>>,
     /// What the answer shows of each row.
     pub(crate) answer: Option<Child<'c>>,
+    /// The rules of the manifest that do not bind the viewer, each with the permission that lifts it.
+    pub(crate) lifted: Vec<(Layer, &'c str)>,
+    /// Whether the body has a payload, and not an increment alone.
+    pub has_payload: bool,
     /// Whether the payload is a list.
     pub is_list: bool,
     pub dry_run: bool,
@@ -75,14 +80,14 @@ pub enum WriteError {
     Faults(#[from] Error),
     #[error("the account lacks the variable of a preset")]
     NoVariable,
-    #[error("a condition on rows needs the permission {0} to read them, which the account lacks")]
+    #[error("a condition on rows, a version or an increment needs the permission {0} to read them, which the account lacks")]
     NeedsRead(String),
 }
 
 /// What a request says of its rows beside the body.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteAddress<'r> {
-    /// The key in the path.
+    /// The key in the path; without one, an update of one row has it in its payload.
     pub id: Option<&'r [&'r str]>,
     /// The version in `If-Match`.
     pub if_match: Option<&'r str>,
@@ -100,20 +105,15 @@ pub fn plan_write<'c>(
     let mut writing = Writing { access, form, faults: body.faults.clone(), lacks_variable: false };
     if let Some(permission) = &resource.permission
         && !access.viewer.has_permission(permission)
-        && (body.query.is_some() || body.expect.is_some() || body.constraint.is_some() || body.all)
+        && writing.asks_of_rows(body, &address)
     {
         return Err(WriteError::NeedsRead(permission.clone()));
     }
     writing.check_parts(body);
     writing.check_unused(body);
-    let rows = writing.rows(body, &address, moment);
-    let target = writing.target(body, &rows, &address);
-    let mut before = Vec::new();
-    if form.operation() != WriteOperation::Create {
-        before.extend(writing.rule(Layer::Scope));
-        before.extend(writing.expectation(body.expect.as_ref()));
-        before.extend(writing.version(&rows, address.if_match));
-    }
+    let mut rows = writing.rows(body, &address, moment);
+    let target = writing.target(body, &mut rows, &address);
+    let before = writing.before(body, &rows, &address);
     let references = writing.references(&rows);
     let bounded: Vec<FieldId> = writing.bounded_increments(&rows);
     // A read of the answer finds the rows that are as they must be. Without one, a statement of its own does.
@@ -124,6 +124,7 @@ pub fn plan_write<'c>(
     let is_chosen = target.as_ref().is_some_and(|target| target.is_chosen) && writing.faults.is_empty();
     let lock = if is_chosen { writing.lock(body) } else { None };
     let answer = writing.answer(&body.returning, &rows, &bounded);
+    let lifted = writing.lifted();
     let Writing { faults, lacks_variable, .. } = writing;
     faults.finish()?;
     if lacks_variable {
@@ -142,6 +143,8 @@ pub fn plan_write<'c>(
         ranges,
         references,
         answer,
+        lifted,
+        has_payload: body.payload.is_some(),
         is_list: matches!(body.payload, Some(Payload::Many(_))),
         dry_run: body.dry_run,
     })
@@ -163,6 +166,23 @@ impl<'c> Writing<'c, '_> {
 
     fn viewer(&self) -> &Viewer {
         self.access.viewer
+    }
+
+    /// Whether the answer depends on what stored rows hold, beside their keys: which of them match, what their version is, or how far a
+    /// number is from its bounds.
+    fn asks_of_rows(&self, body: &WriteBody, address: &WriteAddress<'_>) -> bool {
+        let version = self.access.rules.version.map(|id| &self.resource().fields[id]).filter(|field| self.viewer().knows(field));
+        let names_version = |field: &Field| {
+            let mut rows = body.payload.as_ref().map_or(&[][..], Payload::rows).iter();
+            rows.any(|row| row.iter().any(|(name, _)| *name == field.name))
+        };
+        body.query.is_some()
+            || body.expect.is_some()
+            || body.constraint.is_some()
+            || body.all
+            || !body.increment.is_empty()
+            || address.if_match.is_some()
+            || (self.form.operation() == WriteOperation::Update && version.is_some_and(names_version))
     }
 
     /// Checks which parts of a body come together.
@@ -249,145 +269,6 @@ impl<'c> Writing<'c, '_> {
         Child { relation: itself, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } }
     }
 
-    /// `scope` of the manifest, if it binds the viewer.
-    fn rule(&mut self, layer: Layer) -> Option<(Layer, Child<'c>)> {
-        let rules = self.access.rules;
-        let rule = rules.scope.as_ref().filter(|rule| self.viewer().is_bound_by(rule))?;
-        let is_restore = self.form.operation() == WriteOperation::Restore;
-        let child = self.part(&Statement::empty(Layer::Policy), |planner, table| {
-            let table = if is_restore { table.with_deleted(planner) } else { table };
-            let filter = planner.constraint(table.resource, table.alias, &rule.statement);
-            Self::rows_by_key(planner, &rules.itself, table, vec![(layer, filter)])
-        })?;
-        Some((layer, child))
-    }
-
-    fn expectation(&mut self, expect: Option<&Statement>) -> Option<(Layer, Child<'c>)> {
-        let statement = expect?;
-        self.refuse_derived(statement);
-        let itself = &self.access.rules.itself;
-        let child = self.part(statement, |planner, table| {
-            let filters = planner.filters(&table, &statement.filters);
-            Self::rows_by_key(planner, itself, table, filters)
-        })?;
-        Some((Layer::Expect, child))
-    }
-
-    /// The version that all rows must have, if the payload or `If-Match` names one for all.
-    fn version(&mut self, rows: &[RowChange], if_match: Option<&str>) -> Vec<(Layer, Child<'c>)> {
-        let (rules, mut expected) = (self.access.rules, Vec::new());
-        let Some(version) = rules.version else {
-            if if_match.is_some() {
-                let message = format!("`{}` has no `version`, so `If-Match` cannot be checked", self.resource().full_name);
-                self.faults.add(Code::IfMatch, String::new, message);
-            }
-            return Vec::new();
-        };
-        if let Some(text) = if_match {
-            let number = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).and_then(|text| text.parse::<i64>().ok());
-            expected.extend(number.map(Value::Int));
-            if number.is_none() {
-                let found = crate::error::shorten(text);
-                let message = format!("`If-Match` takes the `ETag` of the row, such as \"7\" in quotes; found {found}");
-                self.faults.add(Code::IfMatch, String::new, message);
-            }
-        }
-        let for_all = rows.first().filter(|row| rows.len() == 1 && row.key.is_empty());
-        expected.extend(for_all.and_then(|row| row.version.clone()));
-        let for_each = if for_all.is_none() && rows.iter().any(|row| row.version.is_some()) { rows } else { &[] };
-        if expected.is_empty() && for_each.is_empty() {
-            return Vec::new();
-        }
-        let itself = &rules.itself;
-        let is_restore = self.form.operation() == WriteOperation::Restore;
-        let child = self.part(&Statement::empty(Layer::Expect), |planner, table| {
-            let table = if is_restore { table.with_deleted(planner) } else { table };
-            let equal = |id: FieldId, value: &Value| Predicate::Compare {
-                column: table.column(id),
-                comparison: Comparison::Eq,
-                value: value.clone(),
-            };
-            let mut all: Vec<Predicate<'c>> = expected.iter().map(|value| equal(version, value)).collect();
-            // Each row of a list has its own.
-            let one = |row: &RowChange| {
-                let key = table.resource.key.iter().zip(&row.key).map(|(id, value)| equal(*id, value));
-                Predicate::all(key.chain(row.version.as_ref().map(|value| equal(version, value))).collect())
-            };
-            if !for_each.is_empty() {
-                all.push(Predicate::any(for_each.iter().map(one).collect()));
-            }
-            Self::rows_by_key(planner, itself, table, vec![(Layer::Expect, Predicate::all(all))])
-        });
-        child.map(|child| (Layer::Expect, child)).into_iter().collect()
-    }
-
-    /// What rows must be after the change: in reach, as `check` says, with references that the viewer can read.
-    fn after(&mut self, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
-        if self.form.operation() == WriteOperation::Delete {
-            return None;
-        }
-        let itself = &self.access.rules.itself;
-        let requirements = self.requirements(rows, bounded);
-        self.part(&Statement::empty(Layer::Policy), |planner, table| {
-            let filters = requirements.filters(planner, &table, rows);
-            Self::rows_by_key(planner, itself, table, filters)
-        })
-    }
-
-    fn requirements(&self, rows: &[RowChange], bounded: &[FieldId]) -> Requirements<'c> {
-        let check = self.access.rules.check.as_ref().filter(|check| self.viewer().is_bound_by(check));
-        Requirements { check, bounded: bounded.to_vec(), relations: self.written_relations(rows) }
-    }
-
-    /// The fields that the write adds to, and that have `min` or `max`.
-    fn bounded_increments(&self, rows: &[RowChange]) -> Vec<FieldId> {
-        let resource = self.resource();
-        let changes = rows.first().into_iter().flat_map(|row| &row.changes);
-        let is_bounded = |id: &FieldId| {
-            let rules = &resource.fields[*id].rules.values;
-            rules.min.is_some() || rules.max.is_some()
-        };
-        changes.filter(|(_, change)| matches!(change, Change::Add(_))).map(|(id, _)| *id).filter(is_bounded).collect()
-    }
-
-    /// The rows in which a field is within its bounds.
-    fn range(&mut self, id: FieldId) -> Option<Child<'c>> {
-        let itself = &self.access.rules.itself;
-        self.part(&Statement::empty(Layer::Policy), |planner, table| {
-            let filter = within_bounds(&table, id);
-            Self::rows_by_key(planner, itself, table, vec![(Layer::Check, filter)])
-        })
-    }
-
-    fn answer(&mut self, returning: &Returning, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
-        let Returning::Rows(statement) = returning else { return None };
-        let itself = &self.access.rules.itself;
-        let can_read = self.viewer().can_read(self.resource());
-        let constraint = self.resource().constraint.as_ref().filter(|constraint| can_read && self.viewer().is_bound_by(constraint));
-        let statement = match constraint {
-            Some(constraint) => crate::merge::relations_of_policy((**statement).clone(), &constraint.statement),
-            None => (**statement).clone(),
-        };
-        let is_delete = self.form.operation() == WriteOperation::Delete;
-        let requirements = (!is_delete).then(|| self.requirements(rows, bounded));
-        self.part(&statement, |planner, table| {
-            let bounds = Bounds { limit: None, offset: None };
-            let select = if can_read {
-                let filters = requirements.map_or_else(Vec::new, |requirements| requirements.filters(planner, &table, rows));
-                let mut select = planner.rows(table, filters, bounds);
-                select.scope.order.clear();
-                select.scope.joins.clear();
-                select
-            } else {
-                // The key alone.
-                let shown = table.resource.key.iter().map(|id| (table.column(*id), Show::Plain)).collect();
-                let scope = Scope { table, filters: Vec::new(), joins: Vec::new(), order: Vec::new(), bounds };
-                Select { scope, shown, children: Vec::new() }
-            };
-            Child { relation: itself, pivot: planner.alias(), select }
-        })
-    }
-
     /// Refuses derived fields: a locked row cannot be chosen by what other rows say.
     fn refuse_derived(&mut self, statement: &Statement) {
         let resource = self.resource();
@@ -401,37 +282,4 @@ impl<'c> Writing<'c, '_> {
             self.faults.add(Code::WriteDerived, || statement.pointer(at), message);
         }
     }
-}
-
-/// What rows must be after a write, beyond the constraint.
-struct Requirements<'c> {
-    check: Option<&'c Constraint>,
-    /// Fields that the write adds to, and that have bounds.
-    bounded: Vec<FieldId>,
-    /// References that the write sets.
-    relations: Vec<&'c Relation>,
-}
-
-impl<'c> Requirements<'c> {
-    fn filters(self, planner: &mut Planner<'c, '_>, table: &Table<'c>, rows: &[RowChange]) -> Vec<(Layer, Predicate<'c>)> {
-        let mut filters = Vec::new();
-        if let Some(check) = self.check {
-            filters.push((Layer::Check, planner.constraint(table.resource, table.alias, &check.statement)));
-        }
-        filters.extend(self.bounded.iter().map(|id| (Layer::Check, within_bounds(table, *id))));
-        for relation in self.relations {
-            filters.extend(references::written(planner, table, relation, rows).map(|filter| (Layer::Check, filter)));
-        }
-        filters
-    }
-}
-
-/// The field is NULL, or within `min` and `max`.
-fn within_bounds<'c>(table: &Table<'c>, id: FieldId) -> Predicate<'c> {
-    let column = table.column(id);
-    let rules = &column.field.rules.values;
-    let compare = |comparison, bound: &Bound| Predicate::Compare { column, comparison, value: bound.value.clone() };
-    let min = rules.min.as_ref().map(|min| compare(Comparison::Gte, min));
-    let max = rules.max.as_ref().map(|max| compare(Comparison::Lte, max));
-    Predicate::any(vec![Predicate::IsNull(column), Predicate::all(min.into_iter().chain(max).collect())])
 }

@@ -11,14 +11,14 @@ use crate::catalog::Link;
 use crate::plan::keyset::KeysetPage;
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Comparison, Predicate};
-use crate::plan::{Bounds, Scope, Select, Show, Sort, Table};
+use crate::plan::{Bounds, Scope, Select, Sort, Table};
 use crate::statement::Direction;
 use crate::value::Value;
 
 use super::dialect::SegmentOrder;
 use super::level::Columns;
 use super::tree::{ColumnNames, ColumnUse, Condition, Expression, FromItem, GroupBy, OrderBy, Place, SelectList, Sorted, SqlSelect};
-use super::{Dialect, Level, Output, PageEnd, dialect, scope};
+use super::{Dialect, Level, PageEnd, dialect, scope};
 
 /// A page has at most so many segments; the rest of the order is in one.
 const MAX_SEGMENTS: usize = 8;
@@ -31,7 +31,7 @@ pub(super) fn root(select: &Select<'_>, page: &KeysetPage, dialect: Dialect) -> 
     let scope = &select.scope;
     let rows = scope.bounds.limit.unwrap_or(0);
     let mut columns = Columns::of(select, dialect);
-    let position = scope.order.iter().map(|sort| position(&mut columns, sort, dialect)).collect();
+    let position = scope.order.iter().map(|sort| columns.position(sort.column)).collect();
     let list = columns.take();
     // A page without rows has no end.
     let bounds = Bounds { limit: Some(if rows == 0 { 0 } else { rows + 1 }), offset: None };
@@ -42,28 +42,6 @@ pub(super) fn root(select: &Select<'_>, page: &KeysetPage, dialect: Dialect) -> 
     };
     let page_end = PageEnd { rows: usize::try_from(rows).unwrap_or(usize::MAX), position };
     Level { page_end: Some(page_end), ..columns.level(select, &tree) }
-}
-
-/// Adds a sort key to the columns that are read.
-fn position<'p>(columns: &mut Columns<'p>, sort: &Sort<'p>, dialect: Dialect) -> Output {
-    let field = sort.column.field;
-    let serves = |expression: &Expression<'_>| match expression {
-        Expression::Column(shown, ColumnUse::Shown) => {
-            shown.alias == sort.column.alias && std::ptr::eq(shown.field, field) && dialect::shown_is_position(dialect, field)
-        }
-        _ => false,
-    };
-    let column = columns.list.iter().position(serves).unwrap_or_else(|| {
-        columns.list.push(Expression::Column(sort.column, ColumnUse::Position));
-        columns.list.len() - 1
-    });
-    Output {
-        key: field.json_key.clone(),
-        column,
-        decode: dialect::position_decode(dialect, field),
-        show: Show::Plain,
-        values: field.fitting_values().cloned(),
-    }
 }
 
 /// A part of the rows after a position.

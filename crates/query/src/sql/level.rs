@@ -14,12 +14,15 @@ use super::tree::{
     ColumnNames, ColumnUse, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinConditions, JoinKind, KeyCount, OrderBy, RowLock,
     SelectList, SqlJoin, SqlSelect, TableAlias,
 };
-use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, print, scope};
+use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, PageEnd, Sql, print, scope};
 
-pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
+/// The rows of the root. The version of the one row is read beside its fields.
+pub(super) fn root(select: &Select<'_>, version: Option<Column<'_>>, dialect: Dialect) -> Level {
     let mut columns = Columns::of(select, dialect);
+    let page_end = version.map(|version| PageEnd { rows: 1, position: vec![columns.position(version)] });
     let tree = scope::select(SelectList::unnamed(columns.take()), &select.scope, GroupBy::Nothing, dialect);
-    columns.level(select, &SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, ..tree })
+    let tree = SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, ..tree };
+    Level { page_end, ..columns.level(select, &tree) }
 }
 
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
@@ -93,6 +96,28 @@ impl<'p> Columns<'p> {
             self.list.push(Expression::Column(column, ColumnUse::Key));
             self.list.len() - 1
         })
+    }
+
+    /// Adds a value to the columns that are read, exactly as it is stored.
+    pub(super) fn position(&mut self, column: Column<'p>) -> Output {
+        let field = column.field;
+        let serves = |expression: &Expression<'_>| match expression {
+            Expression::Column(shown, ColumnUse::Shown) => {
+                shown.alias == column.alias && std::ptr::eq(shown.field, field) && dialect::shown_is_position(self.dialect, field)
+            }
+            _ => false,
+        };
+        let number = self.list.iter().position(serves).unwrap_or_else(|| {
+            self.list.push(Expression::Column(column, ColumnUse::Position));
+            self.list.len() - 1
+        });
+        Output {
+            key: field.json_key.clone(),
+            column: number,
+            decode: dialect::position_decode(self.dialect, field),
+            show: Show::Plain,
+            values: field.fitting_values().cloned(),
+        }
     }
 
     pub(super) fn take(&mut self) -> Vec<Expression<'p>> {

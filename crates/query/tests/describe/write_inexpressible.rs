@@ -77,6 +77,8 @@ fn a_schema_says_which_parts_of_a_body_come_together() {
     both_refuse(WriteForm::UpdateById, &json!({ "payload": null, "increment": {} }), Code::WriteMissingKey);
     both_refuse(WriteForm::UpdateById, &json!({ "payload": set, "increment": set }), Code::Increment);
     both_refuse(WriteForm::UpdateById, &json!({ "payload": [set] }), Code::WriteShape);
+    both_refuse(WriteForm::UpdateById, &json!({ "payload": { "stock": 1, "version": null } }), Code::NullValue);
+    both_refuse(WriteForm::Update, &json!({ "payload": [{ "id": null, "stock": 1 }] }), Code::NullValue);
     both_refuse(WriteForm::Update, &json!({ "payload": set }), Code::EmptyWhere);
     both_refuse(WriteForm::Update, &json!({ "payload": set, "query": { "where": {} } }), Code::EmptyWhere);
     both_refuse(WriteForm::Update, &json!({ "payload": set, "all": true, "query": { "where": { "id": { "eq": 1 } } } }), Code::WriteKey);

@@ -1,6 +1,7 @@
 //! Executes one GraphQL request, field by field of its root.
 
 use std::fmt;
+use std::sync::Mutex;
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
@@ -52,7 +53,7 @@ pub(super) async fn execute(
     request: GraphqlRequest,
     method: RequestMethod,
 ) -> Result<Output, Vec<GraphqlError>> {
-    let ExecutionContext { service, caller, resources, input_bytes, .. } = *context;
+    let ExecutionContext { service, caller, notes, input_bytes, .. } = *context;
     let engine = &service.engine;
     let GraphqlRequest { document: text, operation: name, variables: sent } = request;
     let document = if let Some(document) = engine.documents.get(&text, name.as_deref()) {
@@ -68,9 +69,11 @@ pub(super) async fn execute(
     check_conditions(&document, operation, &variables)?;
     let roots = collect_fields(&document, [&operation.selection_set], &variables);
     let named = roots.iter().filter_map(|root| engine.roots.get(root.field().name.as_str())).map(|(resource, _)| *resource);
-    lock(resources).extend(named);
+    notes.name(named);
     let introspected = introspect(context, &document, operation, &variables, &roots).await?;
-    let field_context = FieldContext { execution: context, document: &document, variables: &variables, kind: operation.operation_type };
+    let field_errors = Mutex::default();
+    let kind = operation.operation_type;
+    let field_context = FieldContext { execution: context, document: &document, variables: &variables, kind, errors: &field_errors };
     let fields: Vec<_> = roots.iter().map(|root| resolve(&field_context, root, introspected.as_ref())).collect();
     // Mutations run one after the other, in the order of the document.
     let parallel = if operation.is_mutation() { 1 } else { MAX_PARALLEL_FIELDS };
@@ -94,6 +97,7 @@ pub(super) async fn execute(
         }
     }
     out.extend(b"}");
+    errors.append(&mut lock(&field_errors));
     if !errors.is_empty() {
         out.extend(b",\"errors\":");
         graphql_error::write(&errors, out.buffer());
@@ -161,7 +165,7 @@ async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>, introspec
     resolved.map_err(|problem| GraphqlError {
         problem,
         locations: field.line_column_range(&context.document.sources).map(|range| range.start).into_iter().collect(),
-        path: vec![root.key.to_owned()],
+        path: vec![root.key.into()],
     })
 }
 

@@ -19,8 +19,22 @@ const EMPTY_SELECTION: &str = "must have a subselection set";
 pub(super) struct GraphqlError {
     pub(super) problem: Problem,
     pub(super) locations: Vec<LineColumn>,
-    /// The response keys that lead to the field, from the root.
-    pub(super) path: Vec<String>,
+    /// The way to the field, from the root.
+    pub(super) path: Vec<PathPart>,
+}
+
+/// A response key, or the index of an item of a list.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum PathPart {
+    Key(String),
+    Index(usize),
+}
+
+impl From<&str> for PathPart {
+    fn from(key: &str) -> Self {
+        PathPart::Key(key.to_owned())
+    }
 }
 
 impl From<Problem> for GraphqlError {
@@ -83,7 +97,7 @@ struct WireError<'f, E: Serialize> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     locations: &'f [LineColumn],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    path: &'f [String],
+    path: &'f [PathPart],
     extensions: E,
 }
 

@@ -1,8 +1,5 @@
 //! GraphQL over HTTP: reads requests, and chooses media types and statuses of responses.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, OnceLock, PoisonError};
-
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, Request as HttpRequest, State};
@@ -10,7 +7,6 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::get;
 use identity::form;
-use query::catalog::ResourceId;
 use query::json::{self, Json};
 
 use crate::authenticator::Authenticator;
@@ -18,10 +14,8 @@ use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::caller::Caller;
 use crate::config::Introspection;
 use crate::http::accept;
-use crate::http::body::{self, found_media_type, is_media_type};
-use crate::metrics::NamedResources;
+use crate::http::body::{self, found_media_type, is_application_json};
 use crate::problem::{MediaType, Problem, Refusal};
-use crate::response::ROW_LIMIT;
 
 use super::GraphqlService;
 use super::answer_budget::AnswerBudget;
@@ -31,6 +25,7 @@ use super::execute::{GraphqlRequest, INTROSPECTION_OFF, execute};
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_BATCH;
 use super::output::Output;
+use super::response_notes::ResponseNotes;
 use super::root_fields::ExecutionContext;
 use super::row_shape;
 
@@ -57,8 +52,8 @@ pub(crate) async fn respond(service: &GraphqlService, request: HttpRequest) -> R
         let accepted = "Accept must allow application/graphql-response+json or application/json";
         return refusal(&[GraphqlError::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
     };
-    let (resources, row_cap) = (Mutex::default(), OnceLock::new());
-    let mut response = match Box::pin(answer(service, &resources, &row_cap, request)).await {
+    let notes = ResponseNotes::default();
+    let mut response = match Box::pin(answer(service, &notes, request)).await {
         Ok(answer) => {
             let mut response = self::body(answer, media_type);
             if service.authenticator.as_hub().is_some() {
@@ -69,27 +64,17 @@ pub(crate) async fn respond(service: &GraphqlService, request: HttpRequest) -> R
         }
         Err(errors) => refusal(&errors, media_type),
     };
-    if let Some(max) = row_cap.into_inner() {
-        response.headers_mut().insert(ROW_LIMIT, HeaderValue::from(max));
-    }
-    let resources: BTreeSet<ResourceId> = resources.into_inner().unwrap_or_else(PoisonError::into_inner);
-    response.extensions_mut().insert(NamedResources(resources.into_iter().collect()));
+    notes.apply_to(&mut response);
     response
 }
 
 /// The body, which holds its memory until it was sent.
-async fn answer(
-    service: &GraphqlService,
-    resources: &Mutex<BTreeSet<ResourceId>>,
-    row_cap: &OnceLock<u64>,
-    request: HttpRequest,
-) -> Result<Body, Vec<GraphqlError>> {
+async fn answer(service: &GraphqlService, notes: &ResponseNotes, request: HttpRequest) -> Result<Body, Vec<GraphqlError>> {
     let caller = service.authenticator.caller(request.headers(), request.extensions()).await?;
     let budget = AnswerBudget::new(service.queries.budgets.answers.reserve(caller.key()));
     let hub = service.authenticator.as_hub();
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
-    let context =
-        ExecutionContext { service, caller: &caller, budget: &budget, resources, row_cap, client_address: &address, input_bytes: 0 };
+    let context = ExecutionContext { service, caller: &caller, budget: &budget, notes, client_address: &address, input_bytes: 0 };
     let output = executed(context, request).await?;
     let is_small = output.len() <= FREE_BODY_BYTES;
     let body = output.into_body();
@@ -162,11 +147,6 @@ fn negotiated(headers: &HeaderMap) -> Option<MediaType> {
     accept::best(headers, &[("application/json", MediaType::Json), ("application/graphql-response+json", MediaType::Graphql)])
 }
 
-/// Only `application/json`: a page of another origin cannot send it without a CORS preflight.
-fn is_json(headers: &HeaderMap) -> bool {
-    is_media_type(headers, |kind| kind.eq_ignore_ascii_case("application/json"))
-}
-
 enum RequestBody {
     Single(GraphqlRequest),
     Batch(Vec<GraphqlRequest>),
@@ -193,7 +173,7 @@ async fn read_body(
     reservation: &mut Reservation,
 ) -> Result<(RequestBody, usize), Problem> {
     let (head, body) = request.into_parts();
-    if !is_json(&head.headers) {
+    if !is_application_json(&head.headers) {
         return Err(Problem::MediaType(found_media_type(&head.headers)));
     }
     let bytes = body::json(&head.headers, body, reservation).await?;

@@ -1,11 +1,9 @@
 //! Resolves a field of the root: of a query one Query Statement, which runs as it does over REST; of a mutation one operation.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
-use query::catalog::ResourceId;
 use query::json::Json;
 use query::parse;
 use query::plan::Operation;
@@ -13,7 +11,7 @@ use query::statement::{FieldSelection, Statement};
 use store::Answer;
 use store::run::Format;
 
-use crate::admin_operations::{Operation as AdminOperation, OperationInput, OperationRequest, PAYLOAD};
+use crate::admin_operations::{Operation as AdminOperation, OperationAnswer, OperationInput, OperationRequest, PAYLOAD};
 use crate::caller::Caller;
 use crate::hub;
 use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
@@ -25,19 +23,20 @@ use super::GraphqlService;
 use super::answer::{page_answer, rows_answer};
 use super::answer_budget::AnswerBudget;
 use super::arguments::{Variables, argument, coerced_argument};
+use super::graphql_error::GraphqlError;
 use super::output::Output;
+use super::response_notes::{MutationEnd, ResponseNotes};
 use super::row_shape::{RowKind, RowShape};
 use super::schema::QueryField;
 use super::selected_relations;
 use super::selection::SelectedField;
+use super::unreadable::{self, AnsweredRows};
 
 pub(super) struct ExecutionContext<'a> {
     pub(super) service: &'a GraphqlService,
     pub(super) caller: &'a Caller,
     pub(super) budget: &'a AnswerBudget,
-    pub(super) resources: &'a Mutex<BTreeSet<ResourceId>>,
-    /// The limit that the server set for a field that names none.
-    pub(super) row_cap: &'a OnceLock<u64>,
+    pub(super) notes: &'a ResponseNotes,
     pub(super) client_address: &'a str,
     /// The bytes of the request, a measure of the work to read them.
     pub(super) input_bytes: usize,
@@ -48,6 +47,8 @@ pub(super) struct FieldContext<'a> {
     pub(super) document: &'a ExecutableDocument,
     pub(super) variables: &'a Variables,
     pub(super) kind: OperationType,
+    /// The errors of fields below the root, beside the answers of their rows.
+    pub(super) errors: &'a Mutex<Vec<GraphqlError>>,
 }
 
 pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
@@ -103,7 +104,7 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
     };
     let (query, kind) = service.queries.validate(caller.key(), input_bytes, render).await??;
     if let Some(max) = query.row_cap {
-        _ = execution.row_cap.set(max);
+        execution.notes.cap_rows(max);
     }
     let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), name, query, format)).await?;
     match &page_parts {
@@ -143,11 +144,17 @@ pub(super) async fn administer(
     let shape = RowShape::of(context.document, root, context.variables);
     let statement = selected_relations::with_selected(&shape, Some(Json::Null));
     let answer = Box::pin(request.execute(OperationInput::from_arguments(&id, payload, statement))).await?;
+    execution.notes.mutation(MutationEnd::Changed);
+    if matches!(operation.answer, OperationAnswer::Record | OperationAnswer::ClientSecret)
+        && let Some((_, resource)) = operation.resource_in(&execution.service.queries.catalog)
+    {
+        unreadable::report(context, resource, AnsweredRows::One(root));
+    }
     rows_answer(Answer::Whole(answer.into()), &shape, RowKind::Row, QueryField::Find, execution.budget).await
 }
 
 /// The parts of the key. Several parts are written as in a REST path.
-fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count: usize) -> Result<Vec<String>, Problem> {
+pub(super) fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count: usize) -> Result<Vec<String>, Problem> {
     let id = match argument(field, "id", variables)? {
         Some(Json::Text(text)) => text,
         Some(Json::Number(digits)) => digits.into(),

@@ -1,23 +1,25 @@
 //! Resolves a mutation that changes rows of a resource: the same write as over REST.
 
+use query::catalog::Resource;
 use query::json::Json;
 use query::payload::{self, WriteForm};
 use serde_json::value::RawValue;
 use store::Answer;
 
-use crate::problem::{Problem, Refusal};
-use crate::query_service::key_parts;
+use crate::problem::Problem;
 use crate::query_service::write::{WriteAnswer, WriteTarget};
 use crate::traces;
 
 use super::answer::rows_answer;
 use super::arguments::{argument, coerced_argument};
 use super::output::Output;
-use super::root_fields::FieldContext;
+use super::response_notes::MutationEnd;
+use super::root_fields::{self, ExecutionContext, FieldContext};
 use super::row_shape::{self, RowKind, RowShape};
 use super::schema::{QueryField, WriteField};
 use super::selected_relations;
 use super::selection::SelectedField;
+use super::unreadable::{self, AnsweredRows};
 
 pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>, write: WriteField) -> Result<Output, Problem> {
     let FieldContext { execution, document, variables, .. } = *context;
@@ -33,7 +35,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         vec![RowShape::of(document, root, variables)]
     };
     let mut members = members(context, root, write)?;
-    let key = take_key(context, root, write, &mut members)?;
+    let key = key(context, root, write)?;
     members.push(("returning".to_owned(), returning(&shapes)));
     // Several shapes of the same rows need all fields.
     let selection = match shapes.as_slice() {
@@ -43,12 +45,20 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
     let read = || Ok(payload::members(write.form, members).showing(selection));
     let target = WriteTarget { key: key.as_deref(), if_match: None };
     let answer = service.queries.write(caller, access, write.form, read, (target, execution.input_bytes)).await?;
-    if write.is_list { list(context, (&root.field().selection_set.ty, &parts), &answer).await } else { one(context, &shapes, answer).await }
+    execution.notes.mutation(if answer.dry_run { MutationEnd::DryRun } else { MutationEnd::Changed });
+    if write.is_list {
+        unreadable::report(context, resource, AnsweredRows::Many(root, &parts, answer.count));
+        list(context, (&root.field().selection_set.ty, &parts), &answer).await
+    } else {
+        unreadable::report(context, resource, AnsweredRows::One(root));
+        one(context, &shapes, answer).await
+    }
 }
 
 /// The arguments as the keys of a REST body.
 fn members(context: &FieldContext<'_>, root: &SelectedField<'_>, write: WriteField) -> Result<Vec<(String, Json)>, Problem> {
-    let (field, variables, schema) = (root.field(), context.variables, &context.execution.service.engine.schema);
+    let ExecutionContext { service, .. } = *context.execution;
+    let (field, variables, schema) = (root.field(), context.variables, &service.engine.schema);
     let mut members = Vec::new();
     for key in write.form.keys().iter().filter(|key| **key != "returning") {
         let value = match *key {
@@ -57,56 +67,38 @@ fn members(context: &FieldContext<'_>, root: &SelectedField<'_>, write: WriteFie
         };
         members.extend(value.map(|value| ((*key).to_owned(), value)));
     }
-    let by_query = members.iter().any(|(key, value)| matches!(key.as_str(), "query" | "all" | "increment") && *value != Json::Null);
-    // GraphQL takes one object for a list of one.
-    if write.form == WriteForm::Update
-        && by_query
-        && let Some((_, payload)) = members.iter_mut().find(|(key, _)| key == "payload")
-        && let Json::Array(items) = payload
-        && items.len() == 1
-    {
-        *payload = items.remove(0);
+    if write.form == WriteForm::Update {
+        let resource = service.queries.catalog.resource(write.resource);
+        let means_others = |(key, value): &(String, Json)| {
+            matches!(key.as_str(), "query" | "all" | "increment") && !matches!(value, Json::Null | Json::Bool(false))
+        };
+        let by_query = members.iter().any(means_others);
+        if let Some((_, payload)) = members.iter_mut().find(|(key, _)| key == "payload") {
+            let is_one = |item: &Json| by_query || !names_row(resource, item);
+            if let Json::Array(items) = payload
+                && let [_] = &items[..]
+                && is_one(&items[0])
+            {
+                *payload = items.remove(0);
+            }
+        }
     }
     Ok(members)
 }
 
-/// The key of the row: an argument, or, in an update, a part of the payload.
-fn take_key(
-    context: &FieldContext<'_>,
-    root: &SelectedField<'_>,
-    write: WriteField,
-    members: &mut [(String, Json)],
-) -> Result<Option<Vec<String>>, Problem> {
-    let resource = context.execution.service.queries.catalog.resource(write.resource);
-    match write.form {
-        WriteForm::DeleteById | WriteForm::RestoreById => {
-            let id = match argument(root.field(), "id", context.variables)? {
-                Some(Json::Text(text)) => text,
-                Some(Json::Number(digits)) => digits.into(),
-                _ => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string or a whole number".to_owned())),
-            };
-            Ok(Some(if resource.key.len() == 1 { vec![id] } else { key_parts(&id, resource.key.len()) }))
-        }
-        WriteForm::UpdateById => {
-            let payload = members.iter_mut().find(|(key, _)| key == "payload").map(|(_, value)| value);
-            let Some(Json::Object(entries)) = payload else { return Ok(Some(Vec::new())) };
-            let mut key = Vec::new();
-            for field in resource.key_fields() {
-                let part = entries.iter().find(|(name, _)| *name == field.name).map(|(_, value)| value);
-                key.push(match part {
-                    Some(Json::Text(text)) => text.clone(),
-                    Some(Json::Number(digits)) => digits.to_string(),
-                    Some(Json::Bool(value)) => value.to_string(),
-                    _ => {
-                        let message = format!("`payload` needs `{}`, the key of the row", field.name);
-                        return Err(Problem::Graphql(Refusal::Input, message));
-                    }
-                });
-            }
-            Ok(Some(key))
-        }
-        WriteForm::Create | WriteForm::Update | WriteForm::Delete => Ok(None),
+/// Whether an item of a payload has a part of the key of its row. GraphQL turns one object into a list of one, which then names no row.
+fn names_row(resource: &Resource, item: &Json) -> bool {
+    let Json::Object(entries) = item else { return true };
+    resource.key_fields().any(|key| entries.iter().any(|(name, _)| *name == key.name))
+}
+
+/// The key of the row, where an argument names it. An update has it in its payload.
+fn key(context: &FieldContext<'_>, root: &SelectedField<'_>, write: WriteField) -> Result<Option<Vec<String>>, Problem> {
+    if !matches!(write.form, WriteForm::DeleteById | WriteForm::RestoreById) {
+        return Ok(None);
     }
+    let resource = context.execution.service.queries.catalog.resource(write.resource);
+    root_fields::key(root.field(), context.variables, resource.key.len()).map(Some)
 }
 
 /// The relations that the selection loads; the number alone if it has no rows.

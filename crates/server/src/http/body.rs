@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 
 use crate::budget::{FREE_BODY_BYTES, Overloaded, Reservation};
 use crate::http::accept;
+use crate::http::request_context::is_from_browser;
 use crate::problem::Problem;
 
 const MAX_BYTES: usize = 1024 * 1024;
@@ -19,19 +20,55 @@ const MAX_SHOWN_BYTES: usize = 100;
 /// The first buffer of a body of unknown length.
 const FIRST_BYTES: usize = 8 * 1024;
 
+/// Who sent a request that changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// A caller with an access token, which no page of another origin has.
+    TokenHolder,
+    Anyone,
+}
+
 /// Reads a JSON body. Bytes beyond a small body are reserved as long as the reservation lives.
 pub(crate) async fn json(headers: &HeaderMap, body: Body, reservation: &mut Reservation) -> Result<Bytes, Problem> {
-    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse::<usize>().ok());
-    let empty = declared == Some(0) || (declared.is_none() && body.is_end_stream());
-    if empty {
-        return Ok(Bytes::new());
-    }
-    let read = timed(read(body, MAX_BYTES, |bytes| reservation.grow_to(bytes.saturating_sub(FREE_BODY_BYTES)))).await?;
+    let read = whole(headers, body, reservation).await?;
     // An empty body needs no type. A chunked body shows only here that it is empty.
     if !read.is_empty() && !is_media_type(headers, is_json) {
         return Err(Problem::MediaType(found_media_type(headers)));
     }
     Ok(read)
+}
+
+/// Reads the JSON body of a request that changes something. A page of another origin cannot send one without a CORS preflight: the type must
+/// be `application/json`, and only a program or a caller with a token may leave out both type and body.
+pub(crate) async fn json_of_change(
+    headers: &HeaderMap,
+    body: Body,
+    reservation: &mut Reservation,
+    sender: Sender,
+) -> Result<Bytes, Problem> {
+    let is_typed = is_application_json(headers);
+    let may_be_untyped = !headers.contains_key(CONTENT_TYPE) && (sender == Sender::TokenHolder || !is_from_browser(headers));
+    if !is_typed && !may_be_untyped {
+        return Err(Problem::MediaType(found_media_type(headers)));
+    }
+    let read = whole(headers, body, reservation).await?;
+    if !read.is_empty() && !is_typed {
+        return Err(Problem::MediaType(found_media_type(headers)));
+    }
+    Ok(read)
+}
+
+/// Whether the body is exactly `application/json`: a page of another origin cannot send it without a CORS preflight.
+pub(crate) fn is_application_json(headers: &HeaderMap) -> bool {
+    is_media_type(headers, |kind| kind.eq_ignore_ascii_case("application/json"))
+}
+
+async fn whole(headers: &HeaderMap, body: Body, reservation: &mut Reservation) -> Result<Bytes, Problem> {
+    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse::<usize>().ok());
+    if declared == Some(0) || (declared.is_none() && body.is_end_stream()) {
+        return Ok(Bytes::new());
+    }
+    timed(read(body, MAX_BYTES, |bytes| reservation.grow_to(bytes.saturating_sub(FREE_BODY_BYTES)))).await
 }
 
 fn is_json(kind: &str) -> bool {

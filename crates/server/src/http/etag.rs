@@ -1,13 +1,24 @@
-//! Static documents with an ETag: a client that names the ETag gets 304.
+//! ETags: static documents, of which a client that names the ETag gets 304, and the versions of rows in `If-Match`.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::body::{Body, Bytes};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::response;
+
+/// The version of a row as `ETag`, which `If-Match` of a write names.
+pub(crate) fn of_version(version: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(&format!("\"{version}\"")).ok()
+}
+
+/// What `If-Match` says. Several headers are one list.
+pub(crate) fn if_match(headers: &HeaderMap) -> Option<String> {
+    let values: Vec<&str> = headers.get_all(IF_MATCH).iter().map(|value| value.to_str().unwrap_or("?")).collect();
+    (!values.is_empty()).then(|| values.join(", "))
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct StaticDocument {

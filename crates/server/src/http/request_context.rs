@@ -36,6 +36,11 @@ impl fmt::Debug for RequestContext {
     }
 }
 
+/// Whether a browser sent a request: browsers send `Origin` or `Sec-Fetch-Site`, and no script of a page can leave them out.
+pub(crate) fn is_from_browser(headers: &HeaderMap) -> bool {
+    headers.contains_key(ORIGIN) || headers.contains_key(SEC_FETCH_SITE)
+}
+
 impl RequestContext {
     pub(crate) fn of(proxies: &Proxies, head: axum::http::request::Parts) -> Self {
         let address = address(proxies, &head.headers, &head.extensions);
@@ -73,9 +78,9 @@ impl RequestContext {
         }
     }
 
-    /// Whether a browser sent it: browsers send `Origin` or `Sec-Fetch-Site`.
+    /// Whether a browser sent it.
     pub(crate) fn is_browser(&self) -> bool {
-        self.headers.contains_key(ORIGIN) || self.headers.contains_key(SEC_FETCH_SITE)
+        is_from_browser(&self.headers)
     }
 
     /// Whether a page of another site sent it. `SameSite=Lax` cookies then come only with a GET.

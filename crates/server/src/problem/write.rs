@@ -23,6 +23,8 @@ pub enum WriteProblem {
     },
     #[error("the rows of the answer are too large to be sent; ask for `\"returning\": false`. Nothing was changed")]
     AnswerTooLarge,
+    #[error("the write ran longer than allowed, for example because another transaction holds its rows; read the rows before you try again")]
+    Timeout,
     #[error("the account lacks a value that this write needs")]
     NoVariable,
     /// Holds why the database did not say whether it committed.
@@ -49,6 +51,7 @@ impl WriteProblem {
             WriteProblem::Stale => (StatusCode::PRECONDITION_FAILED, "STALE", "Row has changed"),
             WriteProblem::TooManyRows { .. } => (StatusCode::CONFLICT, "TOO_MANY_ROWS", "Too many rows"),
             WriteProblem::AnswerTooLarge => (StatusCode::UNPROCESSABLE_ENTITY, "ANSWER_TOO_LARGE", "Answer too large"),
+            WriteProblem::Timeout => (StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "Write timed out"),
             WriteProblem::NoVariable => (StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed"),
             WriteProblem::InDoubt(_) => (StatusCode::SERVICE_UNAVAILABLE, "OUTCOME_UNKNOWN", "Outcome unknown"),
             WriteProblem::Faults(faults) => fault_head(faults.first().map_or(WriteFaultKind::Refused, |fault| fault.kind)),

@@ -16,7 +16,7 @@ use store::Database;
 use store::run::PlanDetail;
 
 use crate::caller::Caller;
-use crate::http::body;
+use crate::http::{body, etag};
 use crate::problem::{NO_SUCH_PATH, Problem, WriteProblem};
 use crate::response;
 
@@ -44,7 +44,7 @@ pub(crate) async fn answer(
     request: Request,
 ) -> Result<Response, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
-    if let Some(form) = write_form(request.uri().query()) {
+    if let Some(form) = write_form(request.uri().query())? {
         return write(queries, (caller, entrance), form, request).await;
     }
     let operation = operation(request.uri().query())?;
@@ -68,9 +68,14 @@ fn parameter<'q>(query: Option<&'q str>, name: &str) -> Option<&'q str> {
 }
 
 /// The write that the parameter `operation` names; with the parameter `id`, the one of a row.
-fn write_form(query: Option<&str>) -> Option<WriteForm> {
-    let (operation, has_id) = (parameter(query, "operation")?, parameter(query, "id").is_some());
-    find_write(operation, has_id)
+fn write_form(query: Option<&str>) -> Result<Option<WriteForm>, Problem> {
+    let Some(operation) = parameter(query, "operation") else { return Ok(None) };
+    let has_id = parameter(query, "id").is_some();
+    let form = find_write(operation, has_id);
+    if form.is_some() || find_write(operation, !has_id).is_none() {
+        return Ok(form);
+    }
+    Err(Problem::Malformed(if has_id { "`create` takes no `id`: a new row has none yet" } else { "`restore` needs `id`, the key of the row" }))
 }
 
 /// The write of this name, of one row or of several.
@@ -94,9 +99,10 @@ async fn write(
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let key = parameter(head.uri.query(), "id").map(|id| key_parts(id, access.resource().key.len()));
+    let if_match = etag::if_match(&head.headers);
     let explained = queries.validate(caller.key(), bytes.len(), || {
         let body = payload::body(form, &bytes).map_err(WriteProblem::Input)?;
-        let target = WriteTarget { key: key.as_deref(), if_match: None };
+        let target = WriteTarget { key: key.as_deref(), if_match: if_match.as_deref() };
         explain_write(access, form, &body, target, queries.reader.primary.dialect()).map_err(|error| unplanned(caller, error))
     });
     Ok(response::json(explained.await??.to_string()))

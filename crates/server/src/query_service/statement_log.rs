@@ -42,19 +42,35 @@ pub(super) fn for_answer(database: &Database, slow: Option<&SlowStatements>, res
         Operation::List => "list",
         Operation::Find => "find",
     };
-    let context = observed(slow, resource, operation, database.dialect()).until(Instant::now() + database.timeout());
-    match query.max_related_rows {
-        None => context,
-        Some(max) => context.with_max_related_rows(usize::try_from(max).unwrap_or(usize::MAX)),
-    }
+    let context = observed(slow, StatementNames { resource, operation }, database.dialect());
+    limited(context, query.max_related_rows).until(Instant::now() + database.timeout())
+}
+
+/// What a statement belongs to, for logs and traces.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StatementNames<'n> {
+    pub(super) resource: &'n str,
+    pub(super) operation: &'static str,
 }
 
 /// The same for one write.
-pub(super) fn for_write(database: &Database, slow: Option<&SlowStatements>, resource: &str, operation: &'static str) -> AnswerContext {
-    observed(slow, resource, operation, database.dialect()).until(Instant::now() + database.timeout())
+pub(super) fn for_write(
+    database: &Database,
+    slow: Option<&SlowStatements>,
+    names: StatementNames<'_>,
+    max_related_rows: Option<u64>,
+) -> AnswerContext {
+    limited(observed(slow, names, database.dialect()), max_related_rows).until(Instant::now() + database.timeout())
 }
 
-fn observed(slow: Option<&SlowStatements>, resource: &str, operation: &'static str, dialect: Dialect) -> AnswerContext {
+fn limited(context: AnswerContext, max_related_rows: Option<u64>) -> AnswerContext {
+    match max_related_rows {
+        Some(max) => context.with_max_related_rows(usize::try_from(max).unwrap_or(usize::MAX)),
+        None => context,
+    }
+}
+
+fn observed(slow: Option<&SlowStatements>, names: StatementNames<'_>, dialect: Dialect) -> AnswerContext {
     let trace = RequestTrace::current();
     if slow.is_none() && trace.is_none() {
         return AnswerContext::default();
@@ -63,6 +79,7 @@ fn observed(slow: Option<&SlowStatements>, resource: &str, operation: &'static s
         Dialect::Postgres | Dialect::Citus => "postgresql",
         Dialect::Sqlite => "sqlite",
     };
+    let StatementNames { resource, operation } = names;
     let log = StatementLog { slow: slow.cloned(), trace, resource: resource.to_owned(), operation, system, span: tracing::Span::current() };
     AnswerContext::default().observed_by(Arc::new(log))
 }

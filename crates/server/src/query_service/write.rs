@@ -19,7 +19,7 @@ use crate::problem::{NO_SUCH_PATH, Problem, WriteFaultCode, WriteProblem};
 use crate::random;
 
 use super::QueryService;
-use super::statement_log;
+use super::statement_log::{self, StatementNames};
 
 /// How often a write is tried again if the database refused it, and nothing is wrong with it by now.
 const MAX_UNEXPLAINED: usize = 3;
@@ -61,8 +61,21 @@ impl QueryService {
         Ok(access)
     }
 
-    /// Validates a write and runs it.
+    /// Validates a write and runs it. Each write is noted, also a refused one.
     pub(crate) async fn write(
+        &self,
+        caller: &Caller,
+        access: WriteAccess<'_, '_>,
+        form: WriteForm,
+        read: impl FnOnce() -> Result<WriteBody, query::error::Error>,
+        sent: (WriteTarget<'_>, usize),
+    ) -> Result<WriteAnswer, Problem> {
+        let answer = self.answer_write(caller, access, form, read, sent).await;
+        self.note(caller, &access, form, &answer);
+        answer
+    }
+
+    async fn answer_write(
         &self,
         caller: &Caller,
         access: WriteAccess<'_, '_>,
@@ -80,11 +93,9 @@ impl QueryService {
         };
         let (plan, query) = self.validate(caller.key(), size, make).await??;
         let slot = self.budgets.writes.acquire(caller.key()).await?;
-        let resource = &access.resource().full_name;
-        let context = statement_log::for_write(&self.reader.primary, self.reader.slow_statements(), resource, form.as_str());
-        let outcome = self.run(&writers.for_answer(context), &plan, query).await;
-        self.note(caller, &access, form, &outcome);
-        let written = outcome?;
+        let names = StatementNames { resource: &access.resource().full_name, operation: form.as_str() };
+        let context = statement_log::for_write(&self.reader.primary, self.reader.slow_statements(), names, self.catalog.max_rows());
+        let written = self.run(&writers.for_answer(context), &plan, query).await?;
         let is_one = form.takes_id() || (form == WriteForm::Create && !plan.is_list);
         Ok(WriteAnswer { count: written.count, rows: written.rows, is_one, dry_run: plan.dry_run, slot })
     }
@@ -97,7 +108,7 @@ impl QueryService {
                 Ok(written) => return Ok(written),
                 Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
                 Err(WriteFailure::InDoubt(error)) => return Err(WriteProblem::InDoubt(error).into()),
-                Err(WriteFailure::Store(error)) => return Err(error.into()),
+                Err(WriteFailure::Store(error)) => return Err(failed(error)),
                 Err(WriteFailure::Unexplained) => {}
             }
             // Boxed, so that good writes do not carry the size of this larger future.
@@ -105,7 +116,7 @@ impl QueryService {
             let faults = match Box::pin(writers.diagnose(diagnosis)).await {
                 Ok(faults) => faults,
                 Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
-                Err(WriteFailure::InDoubt(error) | WriteFailure::Store(error)) => return Err(error.into()),
+                Err(WriteFailure::InDoubt(error) | WriteFailure::Store(error)) => return Err(failed(error)),
                 Err(WriteFailure::Unexplained) => Vec::new(),
             };
             if !faults.is_empty() {
@@ -120,12 +131,12 @@ impl QueryService {
     }
 
     /// One line in the log, without values.
-    fn note(&self, caller: &Caller, access: &WriteAccess<'_, '_>, form: WriteForm, outcome: &Result<Written, Problem>) {
+    fn note(&self, caller: &Caller, access: &WriteAccess<'_, '_>, form: WriteForm, answer: &Result<WriteAnswer, Problem>) {
         let account = caller.account().map(|id| id.to_string());
         let resource = access.resource();
         let operation = form.operation().as_str();
-        let (count, outcome) = match outcome {
-            Ok(written) => (written.count, "done"),
+        let (count, outcome) = match answer {
+            Ok(written) => (written.count, if written.dry_run { "dry-run" } else { "done" }),
             Err(problem) => (0, problem.code()),
         };
         tracing::info!(account, resource = resource.full_name, operation, count, outcome, "write");
@@ -179,7 +190,7 @@ fn place(plan: &WritePlan<'_>, fault: &WriteFault, field: Option<(FieldId, &str)
     if !has_payload {
         return String::new();
     }
-    let is_increment = field.is_some_and(|(id, _)| plan.adds_to(id));
+    let is_increment = !plan.has_payload || field.is_some_and(|(id, _)| plan.adds_to(id));
     let mut path = Pointer::at(if is_increment { "/increment" } else { "/payload" });
     if let Some(item) = fault.item.filter(|_| plan.is_list) {
         path.index(item);
@@ -202,6 +213,14 @@ fn message(kind: WriteFaultKind, fields: &[&str]) -> String {
         WriteFaultKind::Refused => format!("the database refuses this value of {names}"),
         WriteFaultKind::OutOfRange => format!("{names} would leave its range"),
         WriteFaultKind::CheckFailed => "the row would not be as this resource requires".to_owned(),
+    }
+}
+
+/// A write that ran too long may have waited for another one, which no narrower statement helps.
+fn failed(error: store::Error) -> Problem {
+    match error {
+        store::Error::Timeout => WriteProblem::Timeout.into(),
+        error => error.into(),
     }
 }
 

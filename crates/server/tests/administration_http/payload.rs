@@ -91,13 +91,19 @@ async fn the_body_takes_the_payload_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operation_without_input_needs_no_payload() {
-    // contract I25.3
+    // contract I25.3, W3.13
     let hub = AdminHub::start(Backend::Sqlite).await;
     let account = hub.create("iam/accounts/create", json!({"username": "bo"})).await;
     let path = format!("/api/iam/accounts/end-sessions/{}", text(&account["id"]));
     let send = async |body: &str| hub.stage.send(&post(&path, body).header("authorization", &hub.token)).await;
     for body in ["", "{}", "{\"payload\": {}}"] {
         send(body).await.good();
+    }
+    // A caller with a token needs no content type for an empty body, in a browser either; another type is refused.
+    let bare = || crate::support::Request::new("POST", &path).header("authorization", &hub.token).header("origin", "https://app.test");
+    hub.stage.send(&bare()).await.good();
+    for refused in [bare().header("content-type", "text/plain"), bare().header("content-type", "application/vnd.api+json").body("{}")] {
+        hub.stage.send(&refused).await.problem(415);
     }
     for (body, place, message) in [
         ("{\"payload\": {\"days\": 7}}", "/payload/days", "`iamEndAccountSessions` takes no input"),

@@ -111,6 +111,24 @@ fn resources_without_a_permission_are_announced_unless_they_are_public() {
     }
 }
 
+// contract W1.8
+#[test]
+fn writes_that_are_open_to_everyone_are_announced() {
+    let folder = Folder::shop();
+    folder.run(&["keys", "generate"], &[]).out();
+    let writable = "[resource.shop.customer]\npublic = true\n[resource.shop.customer.write]\ncreate = true\ndelete = true\n\
+        update = \"shop.customer.update\"\n[resource.shop.customer.fields]";
+    let manifest = MANIFEST.replace("[resource.shop.customer.fields]", writable).replace("null = false }", "null = false, write = true }");
+    folder.write("peristyle.toml", &manifest);
+    let announced = "everyone can change rows, also without a sign-in: shop.customer (create, delete);";
+    let mut serving = folder.serve(&[("OAUTH_STRATEGY", "local-provider")]);
+    assert!(serving.line(|line| line.contains(announced)).contains("WARN"));
+    let log = serving.stop();
+    assert!(log.contains("`peristyle check` has ") && log.contains(" about peristyle.toml"), "{log}");
+    // Under none there is nobody to tell apart.
+    assert!(!folder.serve(&[]).stop().contains("everyone can change rows"));
+}
+
 // contract B1.1, contract B1.2
 #[test]
 fn a_sqlite_dsn_needs_a_path() {

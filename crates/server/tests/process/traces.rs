@@ -220,6 +220,34 @@ async fn the_sampler_and_the_caller_decide_what_is_traced() {
     }
 }
 
+// contract W3.18
+#[tokio::test]
+async fn the_span_of_a_write_names_its_sql() {
+    const NOTES: &str = "CREATE TABLE notes (id integer PRIMARY KEY, text text)";
+    let manifest = "[resource.shop.note.write]\ncreate = true\nupdate = true\n[resource.shop.note.fields]\n\
+        id = { type = \"int\", key = true, write = \"create\" }\ntext = { type = \"text\", write = true }\n";
+    for backend in BACKENDS {
+        let (database, receiver) = (shop::database(backend).await, Receiver::open().await);
+        database.execute(NOTES).await;
+        let mut setup = Setup::new(manifest);
+        setup.traces = Some(receiver.settings(ALWAYS));
+        let server = setup.serve(&database).await;
+        for (path, operation, id) in [("create", "INSERT", "created"), ("update/1", "UPDATE", "updated")] {
+            let body = json!({ "payload": { "text": "x" } });
+            let body = if id == "created" { json!({ "payload": { "id": 1, "text": "x" } }) } else { body };
+            let asked = post(&format!("/api/shop/notes/{path}"), body.to_string()).header("x-request-id", id);
+            assert!(asked.send(server.address).await.status() < 300, "{backend:?} {path}");
+            let request = receiver.span_of(id).await;
+            let children = receiver.spans().into_iter().filter(|span| span.parent_span_id == request.span_id);
+            let named: Vec<(String, String)> = children
+                .map(|span| (attribute(&span, "db.operation.name").unwrap(), attribute(&span, "peristyle.statement.part").unwrap()))
+                .collect();
+            let pair = |operation: &str, part: &str| (operation.to_owned(), part.to_owned());
+            assert!(named.contains(&pair(operation, "write")) && named.contains(&pair("SELECT", "rows")), "{backend:?} {named:?}");
+        }
+    }
+}
+
 // contract B5.7
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_never_answers_delays_no_request_and_spans_are_dropped_and_counted() {

@@ -78,6 +78,7 @@ async fn every_fault_of_a_payload_has_its_code_and_its_path() {
         ("orders/update/1", json!({ "increment": { "stock": "x" } }), "WR114", "/increment/stock"),
         ("orders/update/1", json!({ "increment": { "version": 1 } }), "WR111", "/increment/version"),
         ("orders/update/1", json!({ "increment": { "nope": 1 } }), "WR110", "/increment/nope"),
+        ("orders/update/1", json!({ "increment": { "token": 1 } }), "WR110", "/increment/token"),
         ("orders/update/1", json!({ "increment": { "stock": 1 }, "payload": { "stock": 1 } }), "WR118", "/increment/stock"),
         ("orders/update/1", json!({ "payload": { "stock": 1 }, "expect": { "email": { "eq": "x" } } }), "QS304", "/expect/email"),
         ("orders/update/1", json!({ "payload": { "stock": 1 }, "expect": { "nope": { "eq": "x" } } }), "QS302", "/expect/nope"),

@@ -24,7 +24,7 @@ async fn an_update_changes_what_it_names_and_raises_the_version() {
     }
 }
 
-// contract W2.9, contract W2.8
+// contract W2.9, contract W2.8, contract W2.15
 #[tokio::test]
 async fn a_stale_version_etag_or_expectation_is_412() {
     for backend in BOTH {
@@ -49,12 +49,18 @@ async fn a_stale_version_etag_or_expectation_is_412() {
         let with = |etag: &str| request("orders/update/1", &json!({ "payload": { "stock": 8 } })).header("if-match", etag);
         assert_eq!(shop.server.send(&with("\"1\"")).await.status(), 412);
         assert_eq!(shop.server.send(&with("\"2\"")).await.status(), 200);
-        for bad in ["2", "W/\"3\"", "*", "\"x\""] {
+        for bad in ["2", "W/\"3\"", "*", "\"x\"", "\"+3\"", "\"03\""] {
             let response = shop.server.send(&with(bad)).await;
             assert_eq!((response.status(), faults(&response.json())), (400, vec![("WR121".to_owned(), String::new())]), "{bad}");
         }
         let delete = request("orders/delete/1", &json!({})).header("if-match", "\"2\"");
         assert_eq!(shop.server.send(&delete).await.status(), 412);
+        let several = with("\"2\"").add_header("if-match", "\"2\"");
+        assert_eq!(shop.server.send(&several).await.status(), 400);
+        for path in ["orders/update", "orders/delete", "orders/create"] {
+            let response = shop.server.send(&request(path, &json!({})).header("if-match", "\"2\"")).await;
+            assert!(faults(&response.json()).contains(&("WR121".to_owned(), String::new())), "{path}");
+        }
         // A resource without a version cannot check one.
         let item = request("items/update/1,1", &json!({ "payload": { "qty": 8 } })).header("if-match", "\"2\"");
         assert_eq!(shop.server.send(&item).await.status(), 400);
@@ -147,5 +153,47 @@ async fn a_dry_run_answers_the_same_and_changes_nothing() {
         assert_eq!(shop.everything().await, before, "{backend:?}");
         let real = shop.send("orders/update/1", &json!({ "payload": { "stock": 99 } })).await;
         assert_eq!((real.header("dry-run"), &real.json()["stock"]), (None, &json!(99)));
+    }
+}
+
+// contract W2.9, contract W2.3
+#[tokio::test]
+async fn a_key_of_several_parts_may_stand_in_the_payload_in_part() {
+    for backend in BOTH {
+        let shop = Shop::of_clerk(backend).await;
+        let place = "11111111-1111-4111-8111-111111111111";
+        let parts = [json!({}), json!({ "no": 1 }), json!({ "place": place }), json!({ "place": place, "no": 1 })];
+        for (version, part) in (1..).zip(parts) {
+            let payload = crate::fixture::with(json!({ "name": "new", "version": version }), part.clone());
+            let row = shop.good(&format!("slots/update/{place},1"), &json!({ "payload": payload })).await;
+            assert_eq!(row["version"], json!(version + 1), "{backend:?} {part}");
+        }
+    }
+}
+
+// contract W2.9
+#[tokio::test]
+async fn a_row_carries_its_etag_also_where_fields_leave_out_the_version() {
+    for backend in BOTH {
+        let shop = Shop::of_clerk(backend).await;
+        for (path, shown) in [
+            ("orders/find/1?fields=id", json!({ "id": 1 })),
+            ("orders/find/1?fields=version", json!({ "version": 1 })),
+            ("orders/find/1?fields=number,version", json!({ "number": "AA-1", "version": 1 })),
+        ] {
+            let found = shop.send(path, &json!({})).await;
+            assert_eq!((found.header("etag"), found.json()), (Some("\"1\""), shown), "{backend:?} {path}");
+        }
+        let related = json!({ "query": { "relations": { "customer": true } } });
+        let found = shop.send("orders/find/1?fields=customer.name", &related).await;
+        assert_eq!((found.header("etag"), found.json()), (Some("\"1\""), json!({ "customer": { "name": "Ana" } })), "{backend:?}");
+        // A group has no version, even under its name.
+        let grouped = json!({ "query": { "aggregation": { "fields": [{ "fn": "count", "field": "*", "as": "version" }] } } });
+        let found = shop.send("orders/find/1", &grouped).await;
+        assert_eq!((found.header("etag"), found.json()), (None, json!({ "version": 1 })), "{backend:?}");
+        // A hidden version is not told, and other reads have none.
+        let vault = shop.again(&["shop.all"]).await;
+        assert_eq!(vault.send(&request("orders/find", &json!({}))).await.header("etag"), None);
+        assert_eq!(shop.send("items/find/1,1", &json!({})).await.header("etag"), None);
     }
 }

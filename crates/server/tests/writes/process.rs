@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use query::policy::Viewer;
 use serde_json::{Value, json};
 
-use crate::fixture::{BOTH, CHIEF, MANIFEST, Shop, order, request};
+use crate::fixture::{BOTH, CHIEF, MANIFEST, Shop, order, request, setup};
 use crate::support::{Backend, Setup};
 
 // contract W3.7
@@ -102,7 +102,7 @@ async fn sqlite_readers_do_not_wait_for_a_writer() {
     assert_eq!(server.send(&request("orders/update/1", &json!({ "payload": { "stock": 2 } }))).await.status(), 200);
 }
 
-// contract W3.11
+// contract W3.11, contract W3.14, contract W3.15
 #[tokio::test]
 async fn explain_shows_each_statement_of_a_write_and_where_its_conditions_come_from() {
     for backend in BOTH {
@@ -132,6 +132,7 @@ async fn explain_shows_each_statement_of_a_write_and_where_its_conditions_come_f
             ("scope", "scope"),
             ("expect", "expect"),
             ("answer", "check"),
+            ("answer", "reference"),
             ("answer", "policy"),
         ] {
             assert!(sources.contains(&expected), "{backend:?} {expected:?} in {sources:?}");
@@ -146,14 +147,68 @@ async fn explain_shows_each_statement_of_a_write_and_where_its_conditions_come_f
         assert_eq!(shop.send("orders/explain?operation=restore&id=1", &json!({})).await.status(), 403, "the operation's own permission");
         assert_eq!(shop.send("orders/explain?operation=update&id=1", &json!({ "payload": { "nope": 1 } })).await.status(), 400);
         assert_eq!(shop.everything().await, before);
+        for (query, message) in [("operation=create&id=1", "takes no `id`"), ("operation=restore", "needs `id`")] {
+            let problem = shop.send(&format!("orders/explain?{query}"), &json!({})).await.problem(400);
+            assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(message)), "{problem}");
+        }
+        let of_version = request("orders/explain?operation=update&id=1", &json!({ "payload": { "stock": 1 } })).header("if-match", "\"1\"");
+        let explained = shop.server.send(&of_version).await.json();
+        assert!(explained["levels"].as_array().expect("levels").iter().any(|level| level["path"] == "expect"), "{explained}");
         shop.good("orders/update/1", &json!({ "payload": { "stock": 1 } })).await;
+        shop.good("orders/update/1", &json!({ "payload": { "stock": 1 }, "dryRun": true })).await;
+        _ = shop.send("orders/update/1", &json!({ "payload": { "nope": 1 } })).await;
         _ = shop.send("orders/update/5", &json!({ "payload": { "stock": 1 } })).await;
         let metrics = shop.server.metrics_text();
         for line in [
             "peristyle_writes_total{resource=\"shop.order\",operation=\"update\",outcome=\"done\"} 1",
             "peristyle_writes_total{resource=\"shop.order\",operation=\"update\",outcome=\"NOT_FOUND\"} 1",
+            "peristyle_writes_total{resource=\"shop.order\",operation=\"update\",outcome=\"dry-run\"} 1",
+            "peristyle_writes_total{resource=\"shop.order\",operation=\"update\",outcome=\"INVALID_INPUT\"} 1",
         ] {
             assert!(metrics.contains(line), "{line} in {metrics}");
         }
     }
+}
+
+// contract W2.16
+#[tokio::test]
+async fn the_related_rows_of_a_writes_answer_are_limited() {
+    for backend in BOTH {
+        let shop = Shop::with(backend, CHIEF).await;
+        let mut setup = setup(CHIEF);
+        setup.max_rows = Some(1);
+        let server = setup.serve(&shop.database).await;
+        let before = shop.everything().await;
+        let items = json!({ "relations": { "items": true } });
+        for (path, body) in [
+            ("orders/update/1", json!({ "payload": { "stock": 7 }, "returning": items })),
+            ("orders/delete/1", json!({ "returning": items })),
+        ] {
+            let problem = server.send(&request(path, &body)).await.problem(422);
+            assert_eq!(problem["code"], json!("TOO_MANY_ROWS"), "{backend:?} {path}");
+        }
+        assert_eq!(shop.everything().await, before, "{backend:?}");
+        // Rows of the write are not related rows.
+        let several = json!({ "payload": { "stock": 7 }, "query": { "where": { "id": { "in": [1, 2, 3] } } } });
+        assert_eq!(server.send(&request("orders/update", &several)).await.json()["count"], json!(3), "{backend:?}");
+        let one = json!({ "payload": { "stock": 7 }, "returning": { "relations": { "items": { "limit": 1 }} } });
+        assert_eq!(server.send(&request("orders/update/1", &one)).await.status(), 200, "{backend:?}");
+    }
+}
+
+// contract W3.7
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_waits_too_long_is_not_told_to_narrow_its_statement() {
+    let shop = Shop::with(Backend::Postgres, CHIEF).await;
+    let mut setup = setup(CHIEF);
+    setup.database.timeout = Duration::from_millis(300);
+    let server = setup.serve(&shop.database).await;
+    let mut client = shop.database.client().await;
+    let lock = client.transaction().await.expect("a transaction");
+    lock.execute("SELECT 1 FROM orders WHERE id = 1 FOR UPDATE", &[]).await.expect("a lock");
+    let problem = server.send(&request("orders/update/1", &json!({ "payload": { "stock": 7 } }))).await.problem(504);
+    let detail = problem["detail"].as_str().expect("a detail");
+    assert!(problem["code"] == "TIMEOUT" && detail.contains("another transaction") && !detail.contains("where"), "{problem}");
+    lock.rollback().await.expect("the end of the lock");
+    assert_eq!(shop.database.texts("SELECT stock FROM orders WHERE id = 1").await, ["5"]);
 }

@@ -27,7 +27,7 @@ async fn a_row_out_of_reach_is_404_and_one_out_of_scope_403() {
     }
 }
 
-// contract W3.1, contract W1.5
+// contract W3.1, contract W1.5, contract W3.16
 #[tokio::test]
 async fn a_row_cannot_be_written_out_of_reach_or_against_the_check() {
     for backend in BOTH {
@@ -35,7 +35,7 @@ async fn a_row_cannot_be_written_out_of_reach_or_against_the_check() {
         for (path, body, pointer) in [
             ("orders/update/1", json!({ "payload": { "tenant": "b" } }), "/payload"),
             ("orders/update/1", json!({ "payload": { "total": "-1" } }), "/payload"),
-            ("orders/update/1", json!({ "increment": { "total": "-100" } }), "/payload"),
+            ("orders/update/1", json!({ "increment": { "total": "-100" } }), "/increment"),
             ("orders/update", json!({ "payload": [{ "id": 1, "stock": 1 }, { "id": 2, "tenant": "b" }] }), "/payload/1"),
             ("orders/create", json!({ "payload": with(order("CH-1"), json!({ "tenant": "b" })) }), "/payload"),
             ("orders/create", json!({ "payload": [order("CH-1"), with(order("CH-2"), json!({ "total": -1 }))] }), "/payload/1"),
@@ -130,5 +130,80 @@ async fn only_open_operations_and_json_are_taken_without_a_token() {
             assert_eq!(response.status(), 415, "{kind}");
         }
         assert_eq!(anonymous.post("/api/shop/items/find/1,9", "{}").await.status(), 200);
+    }
+}
+
+// contract W3.13, attack 93
+#[tokio::test]
+async fn a_page_of_another_origin_can_send_no_write() {
+    for backend in BOTH {
+        let shop = Shop::with(backend, CLERK).await;
+        let server = crate::support::Setup::new(crate::fixture::MANIFEST).serve(&shop.database).await;
+        let delete = || crate::support::Request::new("POST", "/api/shop/items/delete/1,1");
+        let (kind, origin, site) = ("content-type", "origin", "sec-fetch-site");
+        for refused in [
+            delete().header(kind, "text/plain"),
+            delete().header(kind, "application/x-www-form-urlencoded"),
+            delete().header(kind, ""),
+            delete().header(kind, "application/json, text/plain"),
+            delete().header(kind, "application/json; charset=latin1"),
+            delete().header(kind, "application/vnd.api+json").body("{}"),
+            delete().header(origin, "http://evil.example"),
+            delete().header(origin, "null"),
+            delete().header(site, "cross-site"),
+            // Even from the same origin: the rule needs no list of origins.
+            delete().header(site, "same-origin"),
+            // Under `none` there are no tokens.
+            delete().header(origin, "http://evil.example").header("authorization", "Bearer x"),
+            delete().body("{}"),
+            delete().body(" "),
+        ] {
+            let response = server.send(&refused).await;
+            assert_eq!(response.problem(415)["code"], json!("UNSUPPORTED_MEDIA_TYPE"), "{backend:?} {refused:?}");
+        }
+        for body in ["", "{}"] {
+            let typed = delete().header(kind, "application/json; charset=utf-8").header(origin, "http://app.example").body(body);
+            assert_eq!(server.send(&typed).await.status(), if body.is_empty() { 200 } else { 404 }, "{backend:?} {typed:?}");
+        }
+        let program = crate::support::Request::new("POST", "/api/shop/items/delete/1,2");
+        assert_eq!(server.send(&program).await.status(), 200, "{backend:?}");
+    }
+}
+
+// contract W2.12
+#[tokio::test]
+async fn the_limit_of_a_wire_constraint_bounds_what_keys_reach() {
+    for backend in BOTH {
+        let shop = Shop::of_clerk(backend).await;
+        let limit = |limit: u64| json!({ "limit": limit });
+        let list = json!([{ "id": 1, "stock": 9 }, { "id": 2, "stock": 9 }]);
+        for (path, body) in [
+            ("orders/update/1", json!({ "payload": { "stock": 9 }, "constraint": limit(0) })),
+            ("orders/delete/1", json!({ "constraint": limit(0) })),
+            ("orders/update", json!({ "payload": list, "constraint": limit(1) })),
+        ] {
+            let (status, code, _) = shop.refusal(path, &body).await;
+            assert_eq!((status, code.as_str()), (404, "NOT_FOUND"), "{backend:?} {path}");
+        }
+        assert_eq!(shop.send("orders/find/1", &json!({ "constraint": limit(0) })).await.status(), 404, "as for a read");
+        assert_eq!(shop.good("orders/update", &json!({ "payload": list, "constraint": limit(2) })).await["count"], json!(2));
+        assert_eq!(shop.good("orders/update/1", &json!({ "payload": { "stock": 8 }, "constraint": limit(1) })).await["stock"], json!(8));
+    }
+}
+
+// contract W2.10
+#[tokio::test]
+async fn a_writer_that_may_not_read_sees_no_more_of_a_key_than_a_reader() {
+    for backend in BOTH {
+        let shop = Shop::with(backend, &[]).await;
+        let payload = json!({ "payload": { "text": "x" } });
+        let row = shop.good("tickets/create", &payload).await;
+        let reader = shop.again(&["shop.ticket.read"]).await;
+        let read = reader.send(&request("tickets/create", &payload)).await.json();
+        assert_eq!(row, json!({ "part": read["part"] }), "{backend:?}");
+        assert_eq!(read["text"], json!("x"));
+        let plain = shop.again(&["shop.ticket.plain"]).await;
+        let row = plain.send(&request("tickets/create", &payload)).await.json();
+        assert_eq!((row["part"].as_str().map(str::len), row.as_object().map(serde_json::Map::len)), (Some(36), Some(1)), "{row}");
     }
 }

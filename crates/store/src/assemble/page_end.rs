@@ -1,4 +1,5 @@
 //! Where a keyset page ends: its last row, and whether another row follows. One row more than the page is read and not shown.
+//! A `find` by id reads the version of its one row in the same way.
 
 use query::plan::keyset::PositionValue;
 use query::sql::{Level, PageEnd};
@@ -19,6 +20,14 @@ impl PagePosition {
     /// The position after which the next page begins; none if there is no next page.
     pub(crate) fn end(&self) -> Option<&[PositionValue]> {
         self.last.as_deref().filter(|_| self.follows)
+    }
+
+    /// The version of the one row.
+    pub(crate) fn version(&self) -> Option<&str> {
+        match self.last.as_deref() {
+            Some([PositionValue::Shown(digits)]) => std::str::from_utf8(digits).ok(),
+            _ => None,
+        }
     }
 
     /// Adds the end of the next batch of the same page.

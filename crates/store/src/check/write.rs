@@ -2,7 +2,6 @@
 
 use query::catalog::write_rules::{ConstraintKind, WriteOperation, WriteRules};
 use query::catalog::{FieldId, Resource};
-use query::manifest::OperationRight;
 use query::messages::quoted_list;
 use query::sql::Dialect;
 
@@ -47,7 +46,7 @@ impl<'c> Checker<'c> {
 
     fn everyone(&mut self, resource: &Resource, rules: &WriteRules) {
         let name = &resource.full_name;
-        for operation in rules.operations().filter(|operation| rules.right(*operation) == Some(&OperationRight::Everyone)) {
+        for operation in rules.open_operations() {
             let word = operation.as_str();
             let message = format!("`{word} = true` lets everyone {word} rows, also without a sign-in");
             self.warning(

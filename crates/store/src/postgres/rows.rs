@@ -71,15 +71,18 @@ pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, siz
     Ok(Portion { batch, after: After::Perhaps })
 }
 
-pub(super) async fn related(
-    lease: &mut Lease,
-    postgres: &Postgres,
-    child: &ChildLevel,
-    keys: &Keys,
-    left: &mut usize,
-) -> Result<Gathered, Error> {
-    let running = postgres.context.begin(&child.level.sql, StatementPart::Related);
-    let max = postgres.context.related_rows_left();
+/// A statement for the rows with given keys.
+#[derive(Clone, Copy)]
+pub(super) struct KeyedRows<'q> {
+    pub(super) child: &'q ChildLevel,
+    pub(super) keys: &'q Keys,
+    pub(super) part: StatementPart,
+}
+
+pub(super) async fn related(lease: &mut Lease, postgres: &Postgres, rows: KeyedRows<'_>, left: &mut usize) -> Result<Gathered, Error> {
+    let KeyedRows { child, keys, part } = rows;
+    let running = postgres.context.begin(&child.level.sql, part);
+    let max = postgres.context.rows_left(part);
     let read = async |connection: &mut Connection| {
         let stream = open(connection, &child.level.sql, Some(keys)).await?;
         gather(stream, child, keys, left, max).await

@@ -14,7 +14,7 @@ use crate::run::{
 };
 
 use super::restarts::Restarts;
-use super::rows::{collect, open, related, take_rows, total};
+use super::rows::{KeyedRows, collect, open, related, take_rows, total};
 use super::{Connection, Lease, LeaseState, Postgres, bind};
 
 /// A reopened cursor must meet the same rows in the same order, so scans are not synchronized. The reader may take any time.
@@ -116,7 +116,7 @@ impl RelatedRows for PostgresSnapshot<'_> {
     }
 
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
-        related(self.lease, self.postgres, child, keys, left).await
+        related(self.lease, self.postgres, KeyedRows { child, keys, part: StatementPart::Related }, left).await
     }
 }
 

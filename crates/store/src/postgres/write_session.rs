@@ -13,7 +13,7 @@ use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::{Client, RowStream};
 
 use crate::assemble::{Gathered, Keys};
-use crate::run::{AnswerContext, RelatedRows, StatementPart, is_cached};
+use crate::run::{AnswerContext, RelatedRows, RunningStatement, StatementPart, is_cached};
 use crate::settings::{HostFigures, PoolFigures, Prepare};
 use crate::writes::{
     Again, MAX_TRIES, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
@@ -22,7 +22,7 @@ use crate::{DatabaseSettings, Error};
 
 use super::refusal::session_error;
 use super::row_encoder::column;
-use super::rows::{Related, gather, gathered, related};
+use super::rows::{KeyedRows, Related, gather, gathered, related};
 use super::{Connection, Lease, LeaseState, Pool, Postgres, WRITER_LIMITS, bind, figures, is_stale, lease_until};
 
 /// A transaction that waited for a row sees its new version.
@@ -106,7 +106,6 @@ impl PostgresWrites {
     async fn begin(&self, dialect: Dialect, tries: &Tries) -> Result<PostgresSession<'_>, Error> {
         let mut lease = lease_until(&self.pool, tries.deadline).await?;
         lease.set_deadline(Some(tries.deadline));
-        lease.enter(LeaseState::InTransaction);
         if tries.stale > 0 {
             lease.forget_statements();
         }
@@ -176,6 +175,7 @@ impl PostgresSession<'_> {
 
     async fn batch(&mut self, text: &'static str) -> Result<(), SessionError> {
         let timeout = self.timeout();
+        self.lease.enter(LeaseState::InTransaction);
         let text = match self.begin {
             Some(begin) => format!("{begin}; {WRITER_LIMITS}; {text}"),
             None => text.to_owned(),
@@ -216,16 +216,22 @@ impl PostgresSession<'_> {
         }
     }
 
-    /// Runs a statement, and does something with its rows.
+    /// Runs a statement, and reads its rows and their number.
     async fn run<T>(
         &mut self,
         statement: Statement<'_>,
-        read: impl AsyncFnOnce(RowStream) -> Result<T, tokio_postgres::Error>,
+        read: impl AsyncFnOnce(RowStream) -> Result<(T, usize), tokio_postgres::Error>,
     ) -> Result<T, SessionError> {
         let timeout = self.timeout();
+        if self.begin.is_some() {
+            // A statement that cannot be prepared begins no transaction, and there is none to roll back.
+            let prepare = async |connection: &mut Connection| -> Step<()> { sorted(prepared(connection, statement).await.map(drop)) };
+            self.lease.run(statement.sql, timeout, prepare).await??;
+            self.lease.enter(LeaseState::InTransaction);
+        }
         let running = self.postgres.context.begin(statement.sql, StatementPart::Write);
         let begin = self.begin;
-        let step = async |connection: &mut Connection| -> Step<T> {
+        let step = async |connection: &mut Connection| -> Step<(T, usize)> {
             let stream = match open(connection, statement, begin).await {
                 Ok(stream) => stream,
                 Err(error) => {
@@ -239,8 +245,9 @@ impl PostgresSession<'_> {
         };
         let result = self.lease.run(statement.sql, timeout, step).await?;
         self.begin = None;
-        running.end(0);
-        result
+        let (value, rows) = result?;
+        running.end(rows);
+        Ok(value)
     }
 }
 
@@ -321,11 +328,15 @@ impl RelatedRows for PostgresSession<'_> {
     }
 
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
-        related(&mut self.lease, self.postgres, child, keys, left).await
+        related(&mut self.lease, self.postgres, KeyedRows { child, keys, part: StatementPart::Related }, left).await
     }
 }
 
 impl WriteSession for PostgresSession<'_> {
+    async fn rows(&mut self, part: StatementPart, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
+        related(&mut self.lease, self.postgres, KeyedRows { child, keys, part }, left).await
+    }
+
     async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
         let read = async |stream: RowStream| {
             let mut stream = pin!(stream);
@@ -333,13 +344,14 @@ impl WriteSession for PostgresSession<'_> {
             while let Some(row) = stream.try_next().await? {
                 keys.add((0..width).map(|index| column(&row, index)));
             }
-            Ok(keys)
+            let rows = keys.rows();
+            Ok((keys, rows))
         };
         self.run(statement, read).await
     }
 
     async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
-        self.run(statement, changed).await
+        self.run(statement, async |stream| Ok((changed(stream).await?, 0))).await
     }
 
     /// Both in one round trip.
@@ -352,14 +364,16 @@ impl WriteSession for PostgresSession<'_> {
     ) -> Result<(u64, Gathered), SessionError> {
         let (timeout, context) = (self.timeout(), &self.postgres.context);
         let read = Statement::of(&child.level.sql, Some(keys));
-        let (changing, reading) = (context.begin(statement.sql, StatementPart::Write), context.begin(read.sql, StatementPart::Related));
-        let max = context.related_rows_left();
-        let step = async |connection: &mut Connection| -> Step<(u64, Related)> {
+        let changing = context.begin(statement.sql, StatementPart::Write);
+        let step = async |connection: &mut Connection| -> Step<(u64, Related, RunningStatement<'_>)> {
             let result = async {
                 let (change, answer) = start_both(connection, statement, read).await?;
                 // The error of the change comes first: the transaction refuses the read after it.
                 let changed = changed(change?).await?;
-                Ok((changed, gather(answer?, child, keys, left, max).await?))
+                changing.end(0);
+                // The database began it now.
+                let reading = context.begin(read.sql, StatementPart::Rows);
+                Ok((changed, gather(answer?, child, keys, left, usize::MAX).await?, reading))
             }
             .await;
             if result.as_ref().is_err_and(is_stale) {
@@ -368,15 +382,15 @@ impl WriteSession for PostgresSession<'_> {
             }
             sorted(result)
         };
-        let (changed, related) = self.lease.run(statement.sql, timeout, step).await??;
-        changing.end(0);
+        let (changed, related, reading) = self.lease.run(statement.sql, timeout, step).await??;
         Ok((changed, gathered(related, &mut self.lease, self.postgres, reading)?))
     }
 
     async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError> {
         let read = async |stream: RowStream| {
             let rows: Vec<_> = stream.try_collect().await?;
-            rows.iter().map(|row| Ok((row.try_get::<_, i64>(0)? - 1) as u32)).collect()
+            let numbers = rows.iter().map(|row| Ok((row.try_get::<_, i64>(0)? - 1) as u32));
+            Ok((numbers.collect::<Result<Vec<u32>, _>>()?, rows.len()))
         };
         self.run(statement, read).await
     }

@@ -32,7 +32,7 @@ pub enum StatementPart {
     Rows,
     Related,
     Total,
-    /// A statement of a write.
+    /// A statement of a write that finds, locks, checks or changes rows.
     Write,
 }
 
@@ -105,9 +105,10 @@ impl AnswerContext {
         self.deadline.map_or(timeout, |deadline| timeout.min(deadline.saturating_duration_since(Instant::now())))
     }
 
-    /// How many more related rows the answer may have.
-    pub(crate) fn related_rows_left(&self) -> usize {
-        self.related_rows.as_ref().map_or(usize::MAX, |limit| limit.left.load(Ordering::Relaxed))
+    /// How many more rows a statement for this part may return. Only related rows are limited.
+    pub(crate) fn rows_left(&self, part: StatementPart) -> usize {
+        let limit = self.related_rows.as_ref().filter(|_| part == StatementPart::Related);
+        limit.map_or(usize::MAX, |limit| limit.left.load(Ordering::Relaxed))
     }
 
     pub(crate) fn too_many_rows(&self) -> Error {

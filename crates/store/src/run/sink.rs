@@ -26,6 +26,8 @@ const FRAME_BYTES: usize = 1024;
 struct Chunk {
     bytes: Bytes,
     end: Option<PageNumbers>,
+    /// The version of the one row that an id names.
+    version: Option<Arc<str>>,
 }
 
 /// The JSON around the rows: brackets, commas, line ends, and the numbers of a page, before the rows if they are known by then.
@@ -69,6 +71,7 @@ impl StreamLimits {
 #[derive(Debug)]
 pub struct Chunks {
     first: Option<Bytes>,
+    version: Option<Arc<str>>,
     rest: mpsc::Receiver<Result<Chunk, Error>>,
     state: Reading,
 }
@@ -86,9 +89,14 @@ impl Chunks {
         match self.rest.recv().await {
             None => Err(Error::Unavailable("the statement ended without an answer".to_owned())),
             Some(Err(error)) => Err(error),
-            Some(Ok(Chunk { bytes, end: Some(numbers) })) => Ok(Opening::Whole(bytes, numbers)),
-            Some(Ok(Chunk { bytes, end: None })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), ..self })),
+            Some(Ok(Chunk { bytes, end: Some(numbers), .. })) => Ok(Opening::Whole(bytes, numbers)),
+            Some(Ok(Chunk { bytes, end: None, version })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), version, ..self })),
         }
+    }
+
+    /// The version of the one row that an id names.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
     }
 
     pub fn numbers(&self) -> Option<PageNumbers> {
@@ -106,7 +114,8 @@ pub(crate) enum Opening {
 
 pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Chunks) {
     let (sender, receiver) = mpsc::channel(2);
-    (Sink { frame, sender, limits }, Chunks { first: None, rest: receiver, state: Reading::Open })
+    let version = frame.version();
+    (Sink { frame, sender, limits }, Chunks { first: None, version, rest: receiver, state: Reading::Open })
 }
 
 impl Stream for Chunks {
@@ -157,6 +166,10 @@ impl Frame {
     pub(crate) fn ending_at(mut self, position: &PagePosition) -> Self {
         self.position = position.clone();
         self
+    }
+
+    fn version(&self) -> Option<Arc<str>> {
+        self.position.version().filter(|_| self.operation == Operation::Find).map(Arc::from)
     }
 
     /// The statement of the next keyset page; none at the end.
@@ -225,7 +238,8 @@ impl Frame {
             (Operation::Find, _) | (_, Format::Lines) => {}
             (Operation::List, Format::Json | Format::Rows) => self.buffer.push(b']'),
         }
-        Ok((self.buffer.into(), PageNumbers { total, count: self.rows as i64, next }))
+        let version = self.version();
+        Ok((self.buffer.into(), PageNumbers { total, count: self.rows as i64, next, version }))
     }
 }
 
@@ -295,13 +309,14 @@ impl Sink {
 
     pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         let bytes = std::mem::take(&mut self.frame.buffer).into();
-        send(&self.sender, Chunk { bytes, end: None }, self.limits).await
+        let version = self.frame.version();
+        send(&self.sender, Chunk { bytes, end: None, version }, self.limits).await
     }
 
     pub(crate) async fn finish(self, total: i64) -> Result<(), Error> {
         let Sink { frame, sender, limits } = self;
         let (bytes, numbers) = frame.end(total)?;
-        send(&sender, Chunk { bytes, end: Some(numbers) }, limits).await
+        send(&sender, Chunk { bytes, end: Some(numbers), version: None }, limits).await
     }
 
     /// Waits for the database while there is a reader, until the deadline.

@@ -14,7 +14,7 @@ use super::{AnswerContext, BatchSize, RunningStatement, Sink};
 pub(crate) trait RelatedRows: Sized {
     fn context(&self) -> &AnswerContext;
 
-    /// The rows that are related to these keys, up to the bytes that are left.
+    /// The rows that are related to these keys, up to the bytes that are left. The answer's limit of related rows counts them.
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error>;
 }
 

@@ -114,15 +114,18 @@ pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) ->
     Ok(Portion { batch, after })
 }
 
-pub(super) fn related(
-    connection: &Connection,
-    context: &AnswerContext,
-    child: &ChildLevel,
-    keys: &Keys,
-    left: &mut usize,
-) -> Result<Gathered, Error> {
-    let running = context.begin(&child.level.sql, StatementPart::Related);
-    let (mut count, max) = (0, context.related_rows_left());
+/// A statement for the rows with given keys.
+#[derive(Clone, Copy)]
+pub(super) struct KeyedRows<'q> {
+    pub(super) child: &'q ChildLevel,
+    pub(super) keys: &'q Keys,
+    pub(super) part: StatementPart,
+}
+
+pub(super) fn related(connection: &Connection, context: &AnswerContext, rows: KeyedRows<'_>, left: &mut usize) -> Result<Gathered, Error> {
+    let KeyedRows { child, keys, part } = rows;
+    let running = context.begin(&child.level.sql, part);
+    let (mut count, max) = (0, context.rows_left(part));
     let mut statement = prepared(connection, child.level.sql.text())?;
     bind(&mut statement, &child.level.sql, Some(keys))?;
     let mut rows = statement.raw_query();

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
 use crate::run::{AnswerContext, BatchSize, Cursor, RelatedRows, RowSet, Sink, Source, StatementPart, Streaming, load};
 
-use super::read::{bind, prepared, related, take_rows, total};
+use super::read::{KeyedRows, bind, prepared, related, take_rows, total};
 use super::{Interrupt, Sqlite};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.
@@ -91,7 +91,7 @@ impl RelatedRows for SqliteSnapshot<'_> {
     }
 
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
-        related(self.connection, self.context, child, keys, left)
+        related(self.connection, self.context, KeyedRows { child, keys, part: StatementPart::Related }, left)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::writes::{
 };
 
 use super::interrupt::{Interrupt, InterruptOnDrop};
-use super::read::{bind_one, key_bytes, key_part, keys_as_json, prepared, related};
+use super::read::{KeyedRows, bind_one, key_bytes, key_part, keys_as_json, prepared, related};
 use super::{CHECK_STEPS, Sqlite};
 
 /// How many writes wait for their turn. More are refused.
@@ -78,7 +78,7 @@ impl SqliteWrites {
     /// The turn of a write. Tasks of this process wait here, other processes in SQLite.
     async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {
         let waiting = Waiting(self.waiting.clone());
-        if self.waiting.fetch_add(1, Ordering::Relaxed) > MAX_WAITING {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
             return Err(Error::Overloaded);
         }
         let timeout = self.sqlite.context.time_left(self.sqlite.timeout);
@@ -132,6 +132,12 @@ fn failure(error: TransactionError) -> WriteFailure {
     }
 }
 
+/// What a statement returned, and in how many rows.
+struct Returned<T> {
+    value: T,
+    rows: usize,
+}
+
 /// A transaction, used on a blocking thread: its futures block while SQLite works.
 struct SqliteSession<'c> {
     connection: &'c Connection,
@@ -144,16 +150,16 @@ impl SqliteSession<'_> {
     fn run<T>(
         &self,
         statement: Statement<'_>,
-        read: impl FnOnce(&mut rusqlite::Rows<'_>) -> rusqlite::Result<T>,
+        read: impl FnOnce(&mut rusqlite::Rows<'_>) -> rusqlite::Result<Returned<T>>,
     ) -> Result<(T, u64), SessionError> {
         let Statement { sql, params, keys } = statement;
         let running = self.context.begin(sql, StatementPart::Write);
         let mut prepared = prepared(self.connection, sql.text()).map_err(session_error)?;
         bind_all(&mut prepared, params, keys)?;
         let mut rows = prepared.raw_query();
-        let value = read(&mut rows).map_err(session_error)?;
+        let Returned { value, rows: count } = read(&mut rows).map_err(session_error)?;
         drop(rows);
-        running.end(0);
+        running.end(count);
         Ok((value, self.connection.changes()))
     }
 
@@ -212,11 +218,15 @@ impl RelatedRows for SqliteSession<'_> {
     }
 
     async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
-        related(self.connection, self.context, child, keys, left)
+        related(self.connection, self.context, KeyedRows { child, keys, part: StatementPart::Related }, left)
     }
 }
 
 impl WriteSession for SqliteSession<'_> {
+    async fn rows(&mut self, part: StatementPart, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
+        related(self.connection, self.context, KeyedRows { child, keys, part }, left)
+    }
+
     async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
         let read = |rows: &mut rusqlite::Rows<'_>| {
             let mut keys = Keys::new(width);
@@ -224,7 +234,7 @@ impl WriteSession for SqliteSession<'_> {
                 let parts: Vec<Option<Vec<u8>>> = (0..width).map(|index| row.get_ref(index).ok().and_then(key_part)).collect();
                 keys.add(parts.iter().map(Option::as_deref));
             }
-            Ok(keys)
+            Ok(Returned { rows: keys.rows(), value: keys })
         };
         Ok(self.run(statement, read)?.0)
     }
@@ -232,7 +242,7 @@ impl WriteSession for SqliteSession<'_> {
     async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
         let read = |rows: &mut rusqlite::Rows<'_>| {
             while rows.next()?.is_some() {}
-            Ok(())
+            Ok(Returned { value: (), rows: 0 })
         };
         Ok(self.run(statement, read)?.1)
     }
@@ -243,7 +253,7 @@ impl WriteSession for SqliteSession<'_> {
             while let Some(row) = rows.next()? {
                 numbers.push(row.get(0)?);
             }
-            Ok(numbers)
+            Ok(Returned { rows: numbers.len(), value: numbers })
         };
         Ok(self.run(statement, read)?.0)
     }

@@ -5,12 +5,15 @@ use query::value::Value;
 
 use crate::Error;
 use crate::assemble::{Gathered, Keys};
-use crate::run::RelatedRows;
+use crate::run::{RelatedRows, StatementPart};
 
 /// An open transaction.
 pub(crate) trait WriteSession: RelatedRows {
     /// The keys that a statement returns, one a row.
     async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError>;
+
+    /// The rows with these keys, which the write finds, checks or answers.
+    async fn rows(&mut self, part: StatementPart, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error>;
 
     /// Runs a statement; returns how many rows it changed.
     async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError>;
@@ -24,7 +27,7 @@ pub(crate) trait WriteSession: RelatedRows {
         left: &mut usize,
     ) -> Result<(u64, Gathered), SessionError> {
         let changed = self.execute(statement).await?;
-        Ok((changed, self.related(child, keys, left).await?))
+        Ok((changed, self.rows(StatementPart::Rows, child, keys, left).await?))
     }
 
     /// The numbers of given keys that a statement returns, counted from zero.

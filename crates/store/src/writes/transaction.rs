@@ -8,7 +8,7 @@ use query::value::Value;
 
 use crate::Error;
 use crate::assemble::{Batch, Gathered, Keys};
-use crate::run::load;
+use crate::run::{StatementPart, load};
 
 use super::session::Statement;
 use super::{Again, Savepoint, SessionError, WriteRefusal, WriteSession, Written};
@@ -44,6 +44,7 @@ impl From<SessionError> for TransactionError {
 
 /// Runs all steps of a write. The caller commits, or rolls back.
 pub(crate) async fn write<S: WriteSession>(session: &mut S, query: &WriteQuery) -> Result<Written, TransactionError> {
+    session.context().forget_related_rows();
     let mut keys = match &query.target {
         Some(target) => find(session, &query.key_kinds, target).await?,
         None => Keys::new(query.key_kinds.len()),
@@ -142,7 +143,7 @@ pub(crate) async fn are_there<S: WriteSession>(session: &mut S, level: &ChildLev
         return Ok(there);
     }
     let mut left = usize::MAX;
-    if let Gathered::Whole(owners, _) = session.related(level, keys, &mut left).await? {
+    if let Gathered::Whole(owners, _) = session.rows(StatementPart::Write, level, keys, &mut left).await? {
         for owner in owners {
             there[owner as usize] = true;
         }
@@ -199,7 +200,7 @@ async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut
 async fn answer<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &Keys) -> Result<Option<Bytes>, TransactionError> {
     let Some(level) = &query.answer else { return Ok(None) };
     let mut left = session.memory();
-    let rows = session.related(level, keys, &mut left).await?;
+    let rows = session.rows(StatementPart::Rows, level, keys, &mut left).await?;
     completed(session, level, rows, left, query, keys).await.map(Some)
 }
 

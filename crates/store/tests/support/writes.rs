@@ -172,6 +172,7 @@ fn place(plan: &WritePlan<'_>, fault: &StoreFault) -> String {
     match (plan.form.operation(), fault.item.filter(|_| plan.is_list)) {
         (WriteOperation::Delete | WriteOperation::Restore, _) => String::new(),
         (_, Some(item)) => format!("/payload/{item}"),
+        (_, None) if !plan.has_payload => "/increment".to_owned(),
         (_, None) => "/payload".to_owned(),
     }
 }

@@ -34,6 +34,9 @@ pub(super) fn read(world: &World, viewer: &Viewer, request: &WriteRequest) -> Re
     if request.form.takes_id() && !keys.iter().zip(&request.id).all(|(field, text)| key_part(field, text).is_some()) {
         reader.fault("QS313", "/id");
     }
+    if request.if_match.is_some() && !request.form.takes_id() {
+        reader.fault("WR121", "");
+    }
     if reader.faults.is_empty() { Ok(items) } else { Err(reader.faults) }
 }
 
@@ -149,6 +152,8 @@ impl<'a> Reader<'a> {
                 continue;
             }
             match value::check(field, given) {
+                _ if is_version && self.viewer.sees_masked(field) => self.fault("QS304", path),
+                _ if is_version && given.is_null() => self.fault("WR115", path),
                 Err(code) => self.fault(code, path),
                 Ok(cell) if is_version => item.version = Some(cell),
                 Ok(cell) if field.key && !is_create => key.push((name.clone(), cell)),
@@ -171,7 +176,7 @@ impl<'a> Reader<'a> {
 
     /// A field that the viewer knows, or may write.
     fn known(&self, name: &str) -> Option<&'a Field> {
-        self.resource.field(name).filter(|field| self.viewer.knows(field) || self.is_writable(field))
+        self.resource.field(name).filter(|field| self.viewer.knows(field) || self.unwritable(field).is_none())
     }
 
     fn is_writable(&self, field: &Field) -> bool {
@@ -221,11 +226,14 @@ impl<'a> Reader<'a> {
 
     fn increment(&mut self, name: &str, given: &Value, item: &mut Item) {
         let path = format!("/increment/{name}");
-        let Some(field) = self.known(name) else {
+        let Some(field) = self.resource.field(name).filter(|field| self.viewer.knows(field)) else {
             return self.fault("WR110", path);
         };
         if let Some(code) = self.unwritable(field) {
             return self.fault(code, path);
+        }
+        if self.viewer.sees_masked(field) {
+            return self.fault("QS304", path);
         }
         let index = self.resource.index(name);
         if field.array

@@ -1,6 +1,6 @@
 //! Changes the rows of a write, and finds the faults of each.
 
-use super::body::{Item, is_list, same_key};
+use super::body::{Item, is_list, member, same_key};
 use super::database;
 use super::outcome::{WriteFault, WriteOutcome};
 use super::transition::{Key, Writing};
@@ -196,6 +196,7 @@ impl Writing<'_> {
     fn item_place(&self, number: usize) -> String {
         match self.request.form.operation() {
             "create" | "update" if is_list(self.request) => format!("/payload/{number}"),
+            "update" if member(self.request, "payload").is_none() => "/increment".to_owned(),
             "create" | "update" => "/payload".to_owned(),
             _ => String::new(),
         }

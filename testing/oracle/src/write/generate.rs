@@ -95,6 +95,9 @@ impl Maker<'_> {
             }
             if self.random.one_in(8) {
                 body["constraint"] = json!({ "where": self.clause() });
+                if self.random.one_in(3) {
+                    body["constraint"]["limit"] = json!(self.random.below(3));
+                }
             }
         }
         if self.random.one_in(40) {
@@ -105,7 +108,8 @@ impl Maker<'_> {
         }
         self.answer(&mut body);
         let has_version = self.resource.writes.as_ref().is_some_and(|writes| writes.version.is_some());
-        let if_match = (has_version && matches!(self.form, Form::UpdateById | Form::DeleteById) && self.random.one_in(8))
+        let is_usual = matches!(self.form, Form::UpdateById | Form::DeleteById);
+        let if_match = (has_version && self.random.one_in(if is_usual { 8 } else { 60 }))
             .then(|| format!("\"{}\"", self.random.below(3) + 1));
         let id = if self.form.takes_id() { id } else { Vec::new() };
         WriteRequest { viewer: self.viewer.name, resource: self.resource.name.clone(), form: self.form, id, if_match, body }

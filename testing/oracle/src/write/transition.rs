@@ -22,6 +22,18 @@ pub fn write(world: &World, viewer: &Viewer, request: &WriteRequest, moment: &Mo
     }
 }
 
+/// Whether a row of an update names the version that it must have.
+fn names_version(viewer: &Viewer, resource: &Resource, request: &WriteRequest) -> bool {
+    let version = resource.writes.as_ref().and_then(|writes| writes.version.as_deref());
+    let version = version.and_then(|name| resource.field(name)).filter(|field| viewer.knows(field));
+    let Some(version) = version.filter(|_| request.form.operation() == "update") else { return false };
+    match member(request, "payload") {
+        Some(Value::Array(rows)) => rows.iter().any(|row| row.get(&version.name).is_some()),
+        Some(row) => row.get(&version.name).is_some(),
+        None => false,
+    }
+}
+
 /// A write that its viewer may make.
 pub(super) struct Writing<'a> {
     pub(super) world: &'a World,
@@ -45,7 +57,13 @@ impl<'a> Writing<'a> {
         }
         // A condition on rows would tell of rows that the viewer may not read.
         let has = |key: &&str| request.form.keys().contains(key) && member(request, key).is_some_and(|value| *value != Value::Bool(false));
-        if !viewer.can_read(resource) && ["query", "expect", "constraint", "all"].iter().any(has) {
+        // So would a version, and an increment with its bounds.
+        let adds = member(request, "increment").and_then(Value::as_object).is_some_and(|increment| !increment.is_empty());
+        let asks = ["query", "expect", "constraint", "all"].iter().any(has)
+            || (adds && request.form.operation() == "update")
+            || request.if_match.is_some()
+            || names_version(viewer, resource, request);
+        if !viewer.can_read(resource) && asks {
             return Err(WriteOutcome::Forbidden);
         }
         Ok(Self { world, viewer, request, resource, rules })
@@ -127,7 +145,7 @@ impl<'a> Writing<'a> {
             if self.request.form == Form::RestoreById { self.deleted(&session) } else { session.visible(resource).to_vec() };
         let statement = Statement::parse_optional(member(self.request, "query"))
             .narrowed_by(Statement::parse_optional(member(self.request, "constraint")));
-        let found = load::filtered(&session, resource, reach, &statement);
+        let mut found = load::filtered(&session, resource, reach, &statement);
         let named: Vec<Key> = match self.request.form {
             Form::Update if is_list(self.request) => items.iter().map(|item| item.key.clone()).collect(),
             Form::Update | Form::Delete => {
@@ -148,6 +166,14 @@ impl<'a> Writing<'a> {
                     .collect(),
             ],
         };
+        // Rows beyond the limit of the wire constraint are out of reach.
+        let is_named = |row: &&Row| named.iter().any(|key| same_key(key, &self.key_of(row)));
+        found.retain(is_named);
+        let by_key = Statement {
+            order: self.resource.keys().iter().map(|key| Order { field: key.name.clone(), descending: false }).collect(),
+            ..statement
+        };
+        let found = by_key.cut(load::sorted(&session, resource, found, &by_key).concat());
         let is_found = |key: &Key| found.iter().any(|row| same_key(&self.key_of(row), key));
         if named.iter().all(is_found) { Ok(named) } else { Err(WriteOutcome::NotFound) }
     }
@@ -213,7 +239,8 @@ impl<'a> Writing<'a> {
             if self.viewer.can_read(resource) {
                 return load::shown(&session, resource, row, &statement);
             }
-            let parts = resource.keys().into_iter().zip(key).map(|(field, cell)| (field.name.clone(), cell.show(field.kind)));
+            let seen = resource.keys().into_iter().zip(key).filter(|(field, _)| self.viewer.knows(field));
+            let parts = seen.map(|(field, cell)| (field.name.clone(), cell.show(field.kind)));
             Value::Object(parts.collect::<Map<_, _>>())
         };
         let mut rows: Vec<Value> = keys.iter().map(shown).collect();

@@ -51,13 +51,15 @@ impl SchemaBuilder<'_> {
 
     fn change_members(&self, key: PayloadKey, comment: &str) -> Vec<(String, Json)> {
         let of_key = payload_key(self.resource).filter(|_| key != PayloadKey::Absent).unwrap_or_default();
-        let property = |id: &FieldId| self.written_property(*id, &self.resource.fields[*id]);
-        let mut properties: Vec<(String, Json)> = of_key.iter().map(property).collect();
-        properties.extend(writable(self.resource, WriteOperation::Update).map(|(id, field)| self.written_property(id, field)));
-        properties.extend(shown_version(self.resource).map(|id| {
+        // A key and a version name what is there, which is never null.
+        let stated = |id: FieldId, comment: String| {
             let field = &self.resource.fields[id];
-            (field.name.clone(), described(self.written(id, field), "The version that the row must have"))
-        }));
+            (field.name.clone(), described(self.stated(id, field), comment))
+        };
+        let of_row = |id: &FieldId| stated(*id, payload_field(self.resource, &self.resource.fields[*id]));
+        let mut properties: Vec<(String, Json)> = of_key.iter().map(of_row).collect();
+        properties.extend(writable(self.resource, WriteOperation::Update).map(|(id, field)| self.written_property(id, field)));
+        properties.extend(shown_version(self.resource).map(|id| stated(id, "The version that the row must have".to_owned())));
         let names: Vec<&str> = of_key.iter().map(|id| self.resource.fields[*id].name.as_str()).collect();
         let mut members = closed(properties, if key == PayloadKey::Required { &names } else { &[] });
         members.push(("description".to_owned(), Json::from(comment)));
@@ -91,6 +93,12 @@ impl SchemaBuilder<'_> {
 
     /// A value of a payload, with its rules.
     fn written(&self, id: FieldId, field: &Field) -> Json {
+        let value = self.stated(id, field);
+        if field.nullable { or_null(value) } else { value }
+    }
+
+    /// The same without null.
+    fn stated(&self, id: FieldId, field: &Field) -> Json {
         let scalar = match field.kind.scalar() {
             // The values of a hidden field have no definition of their own.
             Scalar::Enum(values) if field.hidden => one_of(&values.iter().map(ToString::to_string).collect::<Vec<_>>()),
@@ -102,8 +110,7 @@ impl SchemaBuilder<'_> {
             Type::Array(_) => object! { "type" => "array", "items" => or_null(scalar) },
             Type::One(_) => scalar,
         };
-        let value = with_rules(value, field);
-        if field.nullable { or_null(value) } else { value }
+        with_rules(value, field)
     }
 }
 

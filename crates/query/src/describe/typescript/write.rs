@@ -60,7 +60,7 @@ impl TypeWriter<'_> {
         if let Some(id) = shown_version(self.resource) {
             let field = &self.resource.fields[id];
             comment(out, "  ", "The version that the row must have");
-            _ = writeln!(out, "  {}?: {};", field.name, self.written_type(id, field));
+            _ = writeln!(out, "  {}?: {};", field.name, self.stated_type(id, field));
         }
         out.push_str("}\n");
         if let Some(key) = payload_key(self.resource) {
@@ -72,7 +72,9 @@ impl TypeWriter<'_> {
                 comment(out, "", about);
                 _ = writeln!(out, "export interface {} extends {update} {{", self.write_name(ending));
                 for id in key {
-                    self.member(out, (*id, &self.resource.fields[*id]), mark);
+                    let field = &self.resource.fields[*id];
+                    comment(out, "  ", &payload_field(self.resource, field));
+                    _ = writeln!(out, "  {}{mark}: {};", field.name, self.stated_type(*id, field));
                 }
                 out.push_str("}\n");
             }
@@ -156,14 +158,19 @@ impl TypeWriter<'_> {
 
     /// A value as a payload writes it.
     fn written_type(&self, id: FieldId, field: &Field) -> String {
+        let text = self.stated_type(id, field);
+        if field.nullable { format!("{text} | null") } else { text }
+    }
+
+    /// The same without null: a key and a version name what is there.
+    fn stated_type(&self, id: FieldId, field: &Field) -> String {
         let scalar = self.written_scalar(id, field);
-        let text = match &field.kind {
+        match &field.kind {
             Type::Array(Scalar::Json) => "readonly Json[]".to_owned(),
             Type::Array(_) => format!("readonly ({scalar} | null)[]"),
             Type::One(Scalar::Json) => "Exclude<Json, null>".to_owned(),
             Type::One(_) => scalar,
-        };
-        if field.nullable { format!("{text} | null") } else { text }
+        }
     }
 
     fn written_scalar(&self, id: FieldId, field: &Field) -> String {

@@ -63,7 +63,7 @@ impl<'c> Writing<'c, '_> {
         }
         let itself = &self.access.rules.itself;
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
-            let filters = reference(planner, &table, relation).map(|filter| (Layer::Check, filter)).into_iter().collect();
+            let filters = reference(planner, &table, relation).map(|filter| (Layer::Reference, filter)).into_iter().collect();
             Self::rows_by_key(planner, itself, table, filters)
         })
     }

@@ -1,6 +1,6 @@
 //! The rows of a payload: which columns change, and to which values.
 
-use std::collections::HashSet;
+use std::cmp::Ordering;
 
 use crate::catalog::write_rules::{Preset, WriteOperation};
 use crate::catalog::{Field, FieldId};
@@ -25,7 +25,7 @@ pub struct WriteMoment<'r> {
 /// The columns of one row that a write sets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowChange {
-    /// The key, if a list names the row by it.
+    /// The key, if a list names the row by it; empty otherwise.
     pub(crate) key: Vec<Value>,
     pub(crate) changes: Vec<(FieldId, Change)>,
     /// The version that the row must have.
@@ -129,13 +129,13 @@ impl<'c> Writing<'c, '_> {
             if self.faults.is_full() {
                 break;
             }
-            let found = resource.field(name).filter(|(_, field)| self.viewer().knows(field) || field.is_writable(operation));
+            let found = resource.field(name).filter(|(_, field)| self.viewer().knows(field) || self.viewer().can_write(field, operation));
             let Some((id, field)) = found else {
                 self.unknown(name, place);
                 continue;
             };
             if operation == WriteOperation::Update && self.access.rules.version == Some(id) {
-                change.version = self.value(field, json, place);
+                change.version = self.expected_version(field, json, place);
                 continue;
             }
             if let (WriteOperation::Update, Some(part)) = (operation, resource.key.iter().position(|part| *part == id)) {
@@ -159,42 +159,60 @@ impl<'c> Writing<'c, '_> {
         change
     }
 
-    /// The key of a row in an update: a list needs it, and elsewhere it must be that of the address.
+    /// The version that a row must have.
+    fn expected_version(&mut self, field: &Field, json: &Json, place: RowPlace) -> Option<Value> {
+        let name = &field.name;
+        let (code, message) = if !self.viewer().sees_unmasked(field) {
+            (Code::MaskedField, format!("`{name}` is masked for you; a masked version cannot be compared"))
+        } else if *json == Json::Null {
+            (Code::NullValue, format!("`{name}` is the version that the row must have, and never null; leave it out to compare none"))
+        } else {
+            return self.value(field, json, place);
+        };
+        self.faults.add(code, || place.field(name), message);
+        None
+    }
+
+    /// The key of a row, if the payload names the row by it. Elsewhere it may only repeat the key of the address.
     fn key(&mut self, found: Vec<Option<Value>>, place: RowPlace, address: &WriteAddress<'_>, is_list: bool) -> Vec<Value> {
         let resource = self.resource();
-        let names = resource.key.iter().map(|id| resource.fields[*id].name.as_str());
-        for ((part, name), index) in found.iter().zip(names).zip(0..) {
-            let field = &resource.fields[resource.key[index]];
-            match (part, is_list) {
-                (None, true) if !self.faults.has_path(&place.field(name)) => {
-                    let message = format!("an item of the list needs the key of its row: `{name}`");
-                    self.faults.add(Code::WriteIdentifier, || place.field(name), message);
-                }
+        let is_named_here = is_list || (self.form == WriteForm::UpdateById && address.id.is_none());
+        for ((part, field), index) in found.iter().zip(resource.key_fields()).zip(0..) {
+            let name = &field.name;
+            let message = match (part, is_named_here) {
+                (None | Some(Value::Null), true) if self.faults.has_path(&place.field(name)) => continue,
+                (None | Some(Value::Null), true) if is_list => format!("an item of the list needs the key of its row: `{name}`"),
+                (None | Some(Value::Null), true) => format!("`payload` needs the key of the row: `{name}`"),
                 (Some(_), false) if self.form == WriteForm::Update => {
-                    let message = format!("`{name}` is the key, which never changes; name rows by `query.where`");
-                    self.faults.add(Code::WriteIdentifier, || place.field(name), message);
+                    format!("`{name}` is the key, which never changes; name rows by `query.where`")
                 }
                 (Some(value), false) => {
                     let of_address = address.id.and_then(|parts| value::from_text(field.kind.scalar(), parts.get(index)?).ok());
-                    if of_address.is_some_and(|other| other != *value) {
-                        let message = format!("`{name}` differs from the key in the address; leave it out");
-                        self.faults.add(Code::WriteIdentifier, || place.field(name), message);
+                    if of_address.is_none_or(|other| value::order(&other, value).is_eq()) {
+                        continue;
                     }
+                    format!("`{name}` differs from the key in the address; leave it out")
                 }
-                (None, _) | (Some(_), true) => {}
-            }
+                (None, _) | (Some(_), true) => continue,
+            };
+            self.faults.add(Code::WriteIdentifier, || place.field(name), message);
         }
-        found.into_iter().flatten().collect()
+        if is_named_here { found.into_iter().collect::<Option<_>>().unwrap_or_default() } else { Vec::new() }
     }
 
     fn refuse_repeats(&mut self, rows: &[RowChange]) {
-        let mut seen = HashSet::new();
-        for (index, row) in rows.iter().enumerate() {
-            let is_whole = row.key.len() == self.resource().key.len();
-            if is_whole && !seen.insert(format!("{:?}", row.key)) {
-                let message = "the list names this row twice; write its changes in one item";
-                self.faults.add(Code::RepeatedRow, || format!("/payload/{index}"), message);
-            }
+        let mut named: Vec<usize> = (0..rows.len()).filter(|index| !rows[*index].key.is_empty()).collect();
+        let compared = |left: &usize, right: &usize| {
+            let parts = rows[*left].key.iter().zip(&rows[*right].key);
+            parts.map(|(left, right)| value::order(left, right)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        // A stable sort: of equal keys the first one stands in front.
+        named.sort_by(compared);
+        let mut repeats: Vec<usize> = named.windows(2).filter(|pair| compared(&pair[0], &pair[1]).is_eq()).map(|pair| pair[1]).collect();
+        repeats.sort_unstable();
+        for index in repeats {
+            let message = "the list names this row twice; write its changes in one item";
+            self.faults.add(Code::RepeatedRow, || format!("/payload/{index}"), message);
         }
     }
 
@@ -250,6 +268,7 @@ impl<'c> Writing<'c, '_> {
         }
     }
 
+    /// Adds numbers to fields. Whether a sum is within its bounds tells the number, so only a field that the viewer sees plainly has one.
     fn increments(&mut self, increment: &[(String, Json)], change: &mut RowChange) {
         let resource = self.resource();
         for (name, json) in increment {
@@ -258,33 +277,45 @@ impl<'c> Writing<'c, '_> {
                 path.key(name);
                 path.finish()
             };
-            let found = resource.field(name).filter(|(_, field)| self.viewer().knows(field) || field.is_writable(WriteOperation::Update));
-            let Some((id, field)) = found else {
-                let hint = did_you_mean(name, &self.writable_names());
+            let Some((id, field)) = resource.field(name).filter(|(_, field)| self.viewer().knows(field)) else {
+                let hint = did_you_mean(name, &self.addable_names());
                 let message = format!("`{}` has no field `{}`{hint}", resource.full_name, shorten(name));
                 self.faults.add(Code::WriteUnknownField, path, message);
                 continue;
             };
-            if !field.is_writable(WriteOperation::Update) {
-                self.faults.add(Code::NotWritable, path, format!("`{name}` cannot be changed"));
+            let refused = if !field.is_writable(WriteOperation::Update) {
+                (Code::NotWritable, format!("`{name}` cannot be changed"))
             } else if let Some(permission) =
                 field.rules.permission.as_deref().filter(|permission| !self.viewer().has_permission(permission))
             {
-                let message = format!("writing `{name}` needs the permission {permission}, which you lack");
-                self.faults.add(Code::WritePermission, path, message);
+                (Code::WritePermission, format!("writing `{name}` needs the permission {permission}, which you lack"))
+            } else if !self.viewer().sees_unmasked(field) {
+                (Code::MaskedField, format!("`{name}` is masked for you; a masked field cannot be incremented"))
             } else if !field.kind.is_number() {
-                let message = format!("`{name}` of type {} cannot be incremented; numbers can", field.kind.name());
-                self.faults.add(Code::Increment, path, message);
+                (Code::Increment, format!("`{name}` of type {} cannot be incremented; numbers can", field.kind.name()))
             } else if change.fields().any(|given| given == id) {
-                self.faults.add(Code::Increment, path, format!("`{name}` is in `payload` too; it takes a new value or an increment"));
+                (Code::Increment, format!("`{name}` is in `payload` too; it takes a new value or an increment"))
             } else {
                 match value::check(field.kind.scalar(), json) {
-                    Ok(Value::Null) => self.faults.add(Code::WriteType, path, format!("`{name}` takes a number to add; found null")),
-                    Ok(value) => change.changes.push((id, Change::Add(value))),
-                    Err(message) => self.faults.add(Code::WriteType, path, format!("`{name}` {message}")),
+                    Ok(Value::Null) => (Code::WriteType, format!("`{name}` takes a number to add; found null")),
+                    Ok(value) => {
+                        change.changes.push((id, Change::Add(value)));
+                        continue;
+                    }
+                    Err(message) => (Code::WriteType, format!("`{name}` {message}")),
                 }
-            }
+            };
+            self.faults.add(refused.0, path, refused.1);
         }
+    }
+
+    /// The names of the fields that the viewer may add to.
+    fn addable_names(&self) -> Vec<&'c str> {
+        let viewer = self.viewer();
+        let can_add = |field: &&Field| {
+            viewer.can_write(field, WriteOperation::Update) && viewer.knows(field) && viewer.sees_unmasked(field) && field.is_number()
+        };
+        self.resource().fields.iter().filter(can_add).map(|field| field.name.as_str()).collect()
     }
 
     /// Adds the values that the server writes.

@@ -27,12 +27,17 @@ pub(crate) struct TargetPlan<'c> {
 }
 
 impl<'c> Writing<'c, '_> {
-    pub(super) fn target(&mut self, body: &WriteBody, rows: &[RowChange], address: &WriteAddress<'_>) -> Option<TargetPlan<'c>> {
+    /// The rows to change. The key of one row in its payload is taken out of it.
+    pub(super) fn target(&mut self, body: &WriteBody, rows: &mut [RowChange], address: &WriteAddress<'_>) -> Option<TargetPlan<'c>> {
         match self.form {
             WriteForm::Create => None,
+            WriteForm::UpdateById if address.id.is_none() => {
+                let key = rows.first_mut().map(|row| std::mem::take(&mut row.key)).filter(|key| !key.is_empty())?;
+                self.by_keys(body, vec![key])
+            }
             WriteForm::UpdateById | WriteForm::DeleteById | WriteForm::RestoreById => self.by_id(body, address),
             WriteForm::Update if body.payload.as_ref().is_some_and(|payload| matches!(payload, crate::payload::Payload::Many(_))) => {
-                self.by_list(body, rows)
+                self.by_keys(body, rows.iter().map(|row| row.key.clone()).collect())
             }
             WriteForm::Update | WriteForm::Delete => self.by_query(body),
         }
@@ -47,14 +52,14 @@ impl<'c> Writing<'c, '_> {
             let mut filters = planner.filters(&table, &statement.filters);
             filters.extend(planner.by_key(&table, parts));
             let key = key_of(&filters);
-            (select(planner, table, filters, None), key)
+            (select(planner, table, filters, statement.limit), key)
         })?;
         Some(TargetPlan { select, keys: Some(vec![key]), max_rows: 1, is_chosen: false })
     }
 
-    fn by_list(&mut self, body: &WriteBody, rows: &[RowChange]) -> Option<TargetPlan<'c>> {
+    /// The rows with these keys. A row beyond the limit of the wire constraint is out of reach.
+    fn by_keys(&mut self, body: &WriteBody, keys: Vec<Vec<Value>>) -> Option<TargetPlan<'c>> {
         let statement = merge::merged(parse::Body { query: Statement::empty(Layer::Query), constraint: body.constraint.clone() });
-        let keys: Vec<Vec<Value>> = rows.iter().map(|row| row.key.clone()).collect();
         let select = self.part(&statement, |planner, table| {
             let mut filters = planner.filters(&table, &statement.filters);
             let one = |key: &Vec<Value>| {
@@ -75,7 +80,7 @@ impl<'c> Writing<'c, '_> {
                 _ => Predicate::any(keys.iter().map(one).collect()),
             };
             filters.push((Layer::Query, any));
-            select(planner, table, filters, None)
+            select(planner, table, filters, statement.limit)
         })?;
         let max_rows = keys.len() as u64;
         Some(TargetPlan { select, keys: Some(keys), max_rows, is_chosen: false })
@@ -119,7 +124,7 @@ impl<'c> Writing<'c, '_> {
 impl<'c> Writing<'c, '_> {
     /// The rows with given keys that the query still chooses, in the order of their keys.
     pub(super) fn lock(&mut self, body: &WriteBody) -> Option<Child<'c>> {
-        let mut query = body.query.clone()?;
+        let mut query = body.query.clone().unwrap_or_else(|| Statement::empty(Layer::Query));
         query.order.clear();
         query.limit = None;
         let statement = merge::merged(parse::Body { query, constraint: body.constraint.clone() });

@@ -7,6 +7,7 @@ use crate::catalog::write_rules::Bound;
 use crate::error::Code;
 use crate::json::Json;
 use crate::json::build::compact;
+use crate::messages::counted;
 use crate::value::{self, Value};
 
 pub(super) fn check(field: &Field, json: &Json) -> Result<Value, (Code, String)> {
@@ -47,10 +48,10 @@ fn rules(field: &Field, value: &Value) -> Result<(), String> {
         Value::Text(text) => {
             let count = text.chars().count() as u64;
             if let Some(min) = rules.min_length.filter(|min| count < *min) {
-                return Err(format!("must have at least {min} characters; found {count}"));
+                return Err(format!("must have at least {}; found {count}", counted(min, "character")));
             }
             if let Some(max) = rules.max_length.filter(|max| count > *max) {
-                return Err(format!("must have at most {max} characters; found {count}"));
+                return Err(format!("must have at most {}; found {count}", counted(max, "character")));
             }
             if let Some(pattern) = rules.pattern.as_ref().filter(|pattern| !pattern.regex.is_match(text)) {
                 return Err(format!("must match the pattern {}", pattern.source));
@@ -59,10 +60,10 @@ fn rules(field: &Field, value: &Value) -> Result<(), String> {
         Value::List(items) => {
             let count = items.len() as u64;
             if let Some(min) = rules.min_items.filter(|min| count < *min) {
-                return Err(format!("must have at least {min} items; found {count}"));
+                return Err(format!("must have at least {}; found {count}", counted(min, "item")));
             }
             if let Some(max) = rules.max_items.filter(|max| count > *max) {
-                return Err(format!("must have at most {max} items; found {count}"));
+                return Err(format!("must have at most {}; found {count}", counted(max, "item")));
             }
         }
         _ => {}

@@ -32,13 +32,16 @@ fn field_description(catalog: &Catalog, resource: &Resource, field: &Field) -> S
         let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
         _ = write!(text, ", one of {}", values.join(", "));
     }
-    if let Some((mask, _)) = &field.mask {
+    if let Some((mask, unmask)) = &field.mask {
         text.push_str(match mask {
             Mask::Email => "; masked to its first letter and domain",
             Mask::Last4 => "; masked to its last four characters",
             Mask::Redact => "; masked entirely",
         });
-        text.push_str(" for callers without the permission");
+        match unmask {
+            Some(permission) => _ = write!(text, " without the permission `{permission}`"),
+            None => text.push_str(" for everyone"),
+        }
     }
     text.push('.');
     text

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use query::catalog::write_rules::WriteOperation;
 use query::catalog::{Field, Resource, ResourceId};
-use query::describe::{upper_first, write_forms};
-use query::json::build::compact;
+use query::describe::{payload_key, shown_version, upper_first, value_rules, write_forms};
 use query::payload::WriteForm;
 
 use super::fields::{describe, field_type};
@@ -99,27 +98,25 @@ pub(super) fn declare(mutations: &mut Mutations, id: ResourceId, resource: &Reso
 
 /// The numbers that an update may add to.
 fn increments(resource: &Resource) -> impl Iterator<Item = &Field> {
-    resource.fields.iter().filter(|field| field.is_writable(WriteOperation::Update) && field.is_number() && is_name(&field.name))
+    query::describe::increments(resource).map(|(_, field)| field).filter(|field| is_name(&field.name))
 }
 
 /// Declares the payload of an operation. False if it has no field: a type needs one.
 fn input(mutations: &mut Mutations, name: &str, resource: &Resource, operation: WriteOperation) -> bool {
-    let rules = resource.write_rules();
-    if rules.is_none_or(|rules| rules.right(operation).is_none()) {
+    if !resource.has_write(operation) {
         return false;
     }
-    let version = rules.and_then(|rules| rules.version).filter(|_| operation == WriteOperation::Update);
+    let is_update = operation == WriteOperation::Update;
+    let key = payload_key(resource).filter(|_| is_update).unwrap_or_default();
+    let version = shown_version(resource).filter(|_| is_update);
     let mut members = String::new();
     for (id, field) in resource.fields.iter().enumerate() {
-        let is_key = operation == WriteOperation::Update && resource.key.contains(&id);
-        let is_target = (is_key || version == Some(id)) && !field.hidden;
-        if !is_name(&field.name) || !(field.is_writable(operation) || is_target) {
-            continue;
-        }
         let about = match () {
-            () if is_key => "The key of the row.".to_owned(),
+            () if !is_name(&field.name) => continue,
+            () if key.contains(&id) => "The key of the row.".to_owned(),
             () if version == Some(id) => "The version that the row must have.".to_owned(),
-            () => field_description(field),
+            () if field.is_writable(operation) => field_description(field),
+            () => continue,
         };
         describe(&mut members, "  ", &about);
         let end = if operation == WriteOperation::Create && field.is_required() { "!" } else { "" };
@@ -129,12 +126,13 @@ fn input(mutations: &mut Mutations, name: &str, resource: &Resource, operation: 
         return false;
     }
     mutations.add_type(resource, name);
-    let what = if operation == WriteOperation::Create { "A new row" } else { "Changes to a row" };
-    describe(
-        &mut mutations.sdl,
-        "",
-        &format!("{what} of `{}`. Null empties a field, and an absent field stays as it is.", resource.full_name),
-    );
+    let name_of_resource = &resource.full_name;
+    let about = if is_update {
+        format!("Changes to a row of `{name_of_resource}`. Null empties a field, and an absent field stays as it is.")
+    } else {
+        format!("A new row of `{name_of_resource}`. Null is NULL, and an absent field gets the default of the database.")
+    };
+    describe(&mut mutations.sdl, "", &about);
     _ = writeln!(mutations.sdl, "input {name} {{\n{members}}}");
     true
 }
@@ -158,14 +156,7 @@ fn field_description(field: &Field) -> String {
         let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
         parts.push(format!("one of {}", values.join(", ")));
     }
-    let rules = &field.rules.values;
-    parts.extend(rules.min_json().map(|min| format!("at least {}", compact(min))));
-    parts.extend(rules.max_json().map(|max| format!("at most {}", compact(max))));
-    parts.extend(rules.min_length.map(|count| format!("at least {count} characters")));
-    parts.extend(rules.max_length.map(|count| format!("at most {count} characters")));
-    parts.extend(rules.pattern().map(|pattern| format!("matches `{pattern}`")));
-    parts.extend(rules.min_items.map(|count| format!("at least {count} items")));
-    parts.extend(rules.max_items.map(|count| format!("at most {count} items")));
+    parts.extend(value_rules(field));
     if let Some(permission) = &field.rules.permission {
         parts.push(format!("needs the permission `{permission}`"));
     }

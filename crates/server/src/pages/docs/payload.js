@@ -77,6 +77,11 @@ export function fieldOf(pointer) {
   return first === 'payload' ? name : undefined;
 }
 
+/** `1 character`, `2 characters` */
+function counted(count, noun) {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
+}
+
 /** The rules of a field in words: `required, at most 20 characters`. */
 export function rulesOf(field, operation) {
   return [
@@ -84,10 +89,10 @@ export function rulesOf(field, operation) {
     !field.nullable && !(operation === 'create' && field.required) && 'never null',
     field.min !== undefined && `at least ${field.min}`,
     field.max !== undefined && `at most ${field.max}`,
-    field.minLength !== undefined && `at least ${field.minLength} characters`,
-    field.maxLength !== undefined && `at most ${field.maxLength} characters`,
-    field.minItems !== undefined && `at least ${field.minItems} items`,
-    field.maxItems !== undefined && `at most ${field.maxItems} items`,
+    field.minLength !== undefined && `at least ${counted(field.minLength, 'character')}`,
+    field.maxLength !== undefined && `at most ${counted(field.maxLength, 'character')}`,
+    field.minItems !== undefined && `at least ${counted(field.minItems, 'item')}`,
+    field.maxItems !== undefined && `at most ${counted(field.maxItems, 'item')}`,
     // The description anchors the pattern of the manifest.
     field.pattern !== undefined && `matches ${field.pattern.replace(/^\^\(\?:([^]*)\)\$$/, '$1')}`,
     field.type === 'timestamp' && !field.array && 'in UTC',

@@ -82,7 +82,7 @@ pub(super) fn describe<'c>(
         return None;
     }
     let version = rules.version.map(|version| &resource.fields[version]);
-    let version = version.filter(|field| viewer.knows(field) && viewer.sees_unmasked(field));
+    let version = version.filter(|field| viewer.can_read(resource) && viewer.knows(field) && viewer.sees_unmasked(field));
     let fields = resource.fields.iter().filter_map(|field| describe_field(field, viewer, is_granted)).collect();
     Some(DescribedWrites {
         operations,
