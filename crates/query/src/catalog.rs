@@ -1,5 +1,6 @@
 //! The manifest with every name resolved and every identifier quoted.
 
+mod column_limit;
 mod derived;
 mod resolve;
 pub mod write_rules;
@@ -11,6 +12,7 @@ use hashbrown::HashMap;
 use crate::statement::Statement;
 use crate::types::{EnumValue, Scalar, Type};
 
+pub use column_limit::ColumnLimit;
 pub use derived::{Bucket, Derived, JsonPath, RelatedValue, TimeUnit};
 pub(crate) use resolve::resolve;
 pub use resolve::{CONNECTORS, MAX_WRITE_ROWS, OWN_CONTEXTS};
@@ -387,6 +389,11 @@ impl Catalog {
     /// Notes that the database has a value for a new row without this field. Called at boot.
     pub fn set_default(&mut self, resource: ResourceId, field: FieldId) {
         self.resources[resource].fields[field].rules.has_default = true;
+    }
+
+    /// Notes the enum type of a column that is read as text. Called at boot.
+    pub fn set_enum_type(&mut self, resource: ResourceId, field: FieldId, name: TypeName) {
+        self.resources[resource].fields[field].rules.enum_type = Some(name);
     }
 
     /// Notes what the database enforces in the table of a writable resource. Called at boot.

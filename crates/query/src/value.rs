@@ -1,6 +1,7 @@
 //! Checks scalars of a statement against the type of their field. A database accepts every checked value.
 
 mod calendar;
+mod jsonb;
 mod number;
 mod order;
 mod written;
@@ -9,8 +10,9 @@ use crate::json::{self, Json};
 use crate::types::Scalar;
 
 pub use calendar::{date_text, time_text, timestamp_fixed_text, timestamp_text, write_date, write_time, write_timestamp};
+pub use jsonb::jsonb_text;
 pub use number::normal_decimal;
-pub(crate) use number::{is_huge_whole, whole};
+pub(crate) use number::{decimal_ends, is_huge_whole, whole};
 pub(crate) use order::order;
 pub(crate) use written::written;
 
@@ -32,7 +34,7 @@ pub enum Value {
     Time(i64),
     /// Microseconds since 1970-01-01T00:00:00Z.
     Timestamp(i64),
-    /// JSON, as text.
+    /// JSON, as text. One to be written is as `jsonb` prints it.
     Json(String),
     /// Values of one type, bound as one parameter.
     List(Vec<Value>),

@@ -1,6 +1,5 @@
 //! Compares a manifest with the live database and reports what to fix. It records the type of each column in the catalog, for the SQL.
 
-mod affinity;
 mod citus;
 mod collation;
 mod constraint;
@@ -117,7 +116,7 @@ fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
         for (place, field) in resource.stored_fields() {
             let Some(column) = table.column(field.column.plain(), Dialect::Postgres) else { continue };
             found.extend(native(&field.kind, column).map(|native| (id, place, native)));
-            of_one_scale.extend(column.one_scale.then_some((id, place)));
+            of_one_scale.extend((!column.array && column.digits.is_some()).then_some((id, place)));
         }
     }
     for (resource, field, native) in found {

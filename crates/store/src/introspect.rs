@@ -24,7 +24,7 @@ use crate::schema::Schema;
 
 pub(crate) use kind::kind_of;
 pub use naming::OWN_TYPES;
-pub(crate) use native::native;
+pub(crate) use native::{native, takes_values};
 pub use sample::sample;
 pub use update::{Update, UpdateError, update};
 

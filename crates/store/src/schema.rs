@@ -1,5 +1,6 @@
 //! The schema of a live database, read from its own catalog. `check` compares a manifest with it, and `introspect` writes one from it.
 
+pub(crate) mod affinity;
 mod check_clauses;
 mod postgres;
 mod sqlite;
@@ -90,6 +91,12 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// What the database enforces, those of partitions included. Primary keys are unique constraints.
     pub constraints: Vec<NamedConstraint>,
+    /// The foreign keys that lead to this table: their names on PostgreSQL, empty strings on SQLite.
+    pub referring: Vec<String>,
+    /// SQLite: whether a constraint says itself what a conflict does, such as `ON CONFLICT REPLACE`.
+    pub decides_conflicts: bool,
+    /// SQLite: the foreign keys without a target that start or end here, for which it refuses changes.
+    pub obstacles: Vec<Obstacle>,
     /// Foreign keys that cannot be relations, and why: without a target on SQLite, over periods on PostgreSQL.
     pub broken_keys: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
@@ -124,10 +131,10 @@ pub struct Column {
     pub default: String,
     /// The value that the database gives it in a new row.
     pub own_value: OwnValue,
-    /// The most characters of a `varchar(n)` or `char(n)`.
+    /// The most characters of a `varchar(n)` or `char(n)`, or of each element.
     pub max_length: Option<u32>,
-    /// PostgreSQL: whether it is `numeric(p, s)`.
-    pub one_scale: bool,
+    /// PostgreSQL: the digits of a `numeric(p, s)` before the point, and after it.
+    pub digits: Option<(i32, i32)>,
     /// PostgreSQL: whether the database user may not insert it.
     pub insert_forbidden: bool,
     /// PostgreSQL: whether the database user may not update it.
@@ -202,6 +209,15 @@ pub struct ForeignKey {
     pub table: String,
     /// Its columns, in the order of the referring ones.
     pub target_columns: Vec<String>,
+}
+
+/// A foreign key without a target. SQLite refuses new rows and deletes on both sides of it, and updates of its columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The columns of the foreign key in this table.
+    pub columns: Vec<String>,
+    /// Such as `the foreign key (a) of children: there is no table parents`.
+    pub reason: String,
 }
 
 /// Compares names as the database does: SQLite ignores case.

@@ -52,6 +52,12 @@ impl Decimal {
         self.at_scale(scale).cmp(&other.at_scale(scale))
     }
 
+    /// Whether it has at most 300 digits before the point.
+    pub fn is_storable(&self) -> bool {
+        let whole = &self.unscaled / BigInt::from(10).pow(self.scale);
+        whole.to_string().trim_start_matches('-').len() <= 300
+    }
+
     /// The exact sum; it keeps the larger scale of the two.
     pub fn plus(&self, other: &Self) -> Self {
         let scale = self.scale.max(other.scale);

@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::manifest::{FieldWrite, OperationRight};
 use crate::value::Value;
 
-use super::{Constraint, Field, FieldId, Relation, Resource};
+use super::{ColumnLimit, Constraint, Field, FieldId, Relation, Resource, TypeName};
 
 words! {
     /// The operations that change rows.
@@ -48,6 +48,12 @@ pub struct TableFacts {
     /// The unique keys, the primary key among them. Partial indexes and indexes on expressions are constraints only.
     pub unique_keys: Vec<Vec<FieldId>>,
     pub constraints: Vec<TableConstraint>,
+    /// The foreign keys of other tables that lead to this one: their names on PostgreSQL, empty strings on SQLite.
+    pub referring: Vec<String>,
+    /// SQLite: whether a constraint of the table says itself what a conflict does, such as `ON CONFLICT REPLACE`.
+    pub decides_conflicts: bool,
+    /// PostgreSQL: what columns hold that are narrower than the types of their fields.
+    pub limits: Vec<(FieldId, ColumnLimit)>,
 }
 
 /// A constraint of the database, found by its name where a write breaks it.
@@ -111,6 +117,8 @@ pub struct FieldRules {
     pub values: ValueRules,
     /// Whether the database has a value for a row without one. Read at boot.
     pub has_default: bool,
+    /// PostgreSQL: the enum type that a text, or each text of an array, is cast to. Read at boot.
+    pub enum_type: Option<TypeName>,
 }
 
 /// The value that the server writes.
@@ -219,10 +227,11 @@ impl Resource {
         self.write.as_ref()
     }
 
-    /// Whether a row can refer to another row of the resource.
-    pub(crate) fn refers_to_itself(&self) -> bool {
+    /// The fields by which a row can refer to another row of the resource.
+    pub(crate) fn references_to_itself(&self) -> impl Iterator<Item = Vec<FieldId>> + '_ {
         let own = self.write.as_ref().map(|write| write.itself.target);
-        self.relations.iter().any(|relation| !relation.many && Some(relation.target) == own)
+        let leads_back = move |relation: &&Relation| !relation.many && Some(relation.target) == own;
+        self.relations.iter().filter(leads_back).map(|relation| relation.link.own_fields())
     }
 
     /// Whether the operation exists.

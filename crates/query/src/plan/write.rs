@@ -3,6 +3,7 @@
 
 mod after;
 mod before;
+mod bounds;
 mod references;
 mod row;
 mod target;

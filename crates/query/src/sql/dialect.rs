@@ -123,6 +123,8 @@ by_dialect! {
     fn stored_value(field: &Field, value: &Value);
     /// What a column holds after a value was added to it.
     fn added(column: Column<'_>, value: &Value);
+    /// The same, as it is read to find other rows.
+    fn added_key(column: Column<'_>, value: &Value);
     /// A column inside an aggregate function.
     fn measured(column: Column<'_>);
     /// The value of a field inside a json column.

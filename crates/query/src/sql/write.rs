@@ -14,7 +14,7 @@ use crate::value::Value;
 use super::tree::{ColumnUse, Expression, GroupBy, KeyCount, RowLock, SelectList, SqlSelect};
 use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, scope};
 
-pub use diagnosis::{Diagnosis, IncrementCheck, KeyedCheck, PartialReference, RowStatement, UniqueLookup, diagnosis};
+pub use diagnosis::{Diagnosis, IncrementCheck, ReferenceCheck, RowStatement, UniqueCheck, ValuesAfter, diagnosis};
 
 /// A write ready to run.
 #[derive(Clone, Debug)]

@@ -7,6 +7,12 @@ use super::Value;
 /// The bound for digits on either side of the decimal point.
 const MAX_DIGITS: i64 = 300;
 
+/// The numbers between which all decimals are.
+pub(crate) fn decimal_ends() -> [String; 2] {
+    let end = format!("1{}", "0".repeat(MAX_DIGITS as usize));
+    [format!("-{end}"), end]
+}
+
 /// The parts of a JSON number or a numeric string.
 struct Parts<'t> {
     negative: bool,

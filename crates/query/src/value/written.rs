@@ -1,10 +1,9 @@
 //! Checks a value of a payload against the type of its field.
 
 use crate::json::Json;
-use crate::json::build::compact;
 use crate::types::{Scalar, Type};
 
-use super::{Value, check, number};
+use super::{Value, check, jsonb_text, number};
 
 /// Checks a value to be stored: a scalar, an array, or any JSON. The error is a message without its subject: `takes …; found …`.
 pub(crate) fn written(kind: &Type, json: &Json) -> Result<Value, String> {
@@ -30,7 +29,7 @@ fn document(json: &Json) -> Result<Value, String> {
             "takes JSON with numbers of at most 300 digits on either side of the point; found {}",
             crate::error::shorten(number)
         )),
-        None => Ok(Value::Json(compact(json))),
+        None => Ok(Value::Json(jsonb_text(json))),
     }
 }
 

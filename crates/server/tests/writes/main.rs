@@ -10,5 +10,6 @@ mod many;
 mod one;
 mod process;
 mod reach;
+mod refusals;
 #[path = "../support/mod.rs"]
 mod support;

@@ -6,10 +6,11 @@ use query::sql::Dialect;
 use query::types::{EnumValue, Scalar};
 
 use crate::introspect;
+use crate::schema::affinity::{Contradiction, contradiction};
 use crate::schema::{Column, Enumeration, Table};
 
-use super::write_columns::is_written;
-use super::{Checker, affinity};
+use super::Checker;
+use super::write_columns::{is_filled, is_written};
 
 impl<'c> Checker<'c> {
     pub(super) fn field(&mut self, resource: &Resource, table: &'c Table, field: &Field) {
@@ -21,9 +22,14 @@ impl<'c> Checker<'c> {
         match self.dialect {
             Dialect::Postgres | Dialect::Citus => self.postgres_type(field, column, &what),
             Dialect::Sqlite => {
-                if let Some(reason) = affinity::contradiction(field, &column.native) {
-                    let (kind, native) = (field.kind.name(), &column.native);
-                    self.warning(field.line, format!("{what}: type {kind} on a column declared {native:?}: {reason}"));
+                if let Some(contradiction) = contradiction(&field.kind, field.stored, &column.native) {
+                    let (kind, native, reason) = (field.kind.name(), &column.native, contradiction.reason);
+                    let message = format!("{what}: type {kind} on a column declared {native:?}: {reason}");
+                    if contradiction.loses_values && is_filled(resource, field) {
+                        self.error(field.line, format!("{message}, or remove what writes the field"));
+                    } else {
+                        self.warning(field.line, message);
+                    }
                 }
             }
         }
@@ -115,7 +121,7 @@ impl<'c> Checker<'c> {
     pub(super) fn pivot_type(&mut self, field: &Field, column: &Column, line: usize, what: &str) {
         let (pivot_column, kind) = (format!("column `{}` of the through table", column.name), field.kind.name());
         if self.dialect == Dialect::Sqlite {
-            if let Some(reason) = affinity::contradiction(field, &column.native) {
+            if let Some(Contradiction { reason, .. }) = contradiction(&field.kind, field.stored, &column.native) {
                 // Only the second half of the message, how to fix it, applies here.
                 let advice = reason.rsplit("; ").next().unwrap_or(reason);
                 let declared = format!("{pivot_column} is declared {:?}", column.native);

@@ -1,23 +1,28 @@
 //! Notes in the catalog what the database enforces in the tables of writable resources: defaults, unique keys and constraints.
 
 use query::catalog::write_rules::{TableConstraint, TableFacts};
-use query::catalog::{Catalog, FieldId, Resource};
+use query::catalog::{Catalog, ColumnLimit, FieldId, Resource, TypeName};
 use query::sql::Dialect;
 
 use crate::schema::{OwnValue, Schema, Table, same};
 
 pub(super) fn learn(catalog: &mut Catalog, schema: &Schema, dialect: Dialect) {
-    let (mut defaults, mut facts) = (Vec::new(), Vec::new());
+    let (mut defaults, mut enum_types, mut facts) = (Vec::new(), Vec::new(), Vec::new());
     for (id, resource) in catalog.resources().iter().enumerate().filter(|(_, resource)| resource.write_rules().is_some()) {
         let Some(table) = schema.table(&resource.table, dialect) else { continue };
         for (field, declared) in resource.stored_fields() {
             let column = table.column(declared.column.plain(), dialect);
             defaults.extend(column.filter(|column| column.own_value != OwnValue::None).map(|_| (id, field)));
+            let enumeration = column.filter(|column| !column.unnameable).and_then(|column| column.enumeration.as_ref());
+            enum_types.extend(enumeration.map(|found| (id, field, TypeName::new(&found.schema, &found.name))));
         }
         facts.push((id, of(resource, table, dialect)));
     }
     for (resource, field) in defaults {
         catalog.set_default(resource, field);
+    }
+    for (resource, field, name) in enum_types {
+        catalog.set_enum_type(resource, field, name);
     }
     for (resource, facts) in facts {
         catalog.set_table_facts(resource, facts);
@@ -36,7 +41,32 @@ fn of(resource: &Resource, table: &Table, dialect: Dialect) -> TableFacts {
         kind: constraint.kind,
         fields: constraint.columns.iter().filter_map(field).collect(),
     });
-    TableFacts { unique_keys, constraints: constraints.collect() }
+    TableFacts {
+        unique_keys,
+        constraints: constraints.collect(),
+        referring: table.referring.clone(),
+        decides_conflicts: table.decides_conflicts,
+        limits: if dialect == Dialect::Sqlite { Vec::new() } else { limits(resource, table, dialect) },
+    }
+}
+
+/// The columns that are narrower than the types of their fields.
+fn limits(resource: &Resource, table: &Table, dialect: Dialect) -> Vec<(FieldId, ColumnLimit)> {
+    let mut limits = Vec::new();
+    for (id, field) in resource.stored_fields() {
+        let Some(column) = table.column(field.column.plain(), dialect) else { continue };
+        let limit = match (&column.enumeration, column.native.as_str()) {
+            (Some(enumeration), _) => Some(ColumnLimit::Labels(enumeration.labels.clone())),
+            (None, "int2") => Some(ColumnLimit::Whole { min: i16::MIN.into(), max: i16::MAX.into() }),
+            (None, "int4") => Some(ColumnLimit::Whole { min: i32::MIN.into(), max: i32::MAX.into() }),
+            (None, "float4") => Some(ColumnLimit::Single),
+            (None, "varchar" | "bpchar") => column.max_length.map(ColumnLimit::Characters),
+            (None, "numeric") => column.digits.map(|(whole, scale)| ColumnLimit::Digits { whole, scale }),
+            (None, _) => None,
+        };
+        limits.extend(limit.map(|limit| (id, limit)));
+    }
+    limits
 }
 
 /// The field of a column. Of several fields the key comes first, then one that clients write, then one that they see.

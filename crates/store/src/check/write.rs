@@ -1,16 +1,16 @@
 //! Checks `[….write]` of a resource against its table: what the table takes, the keys, the version, soft delete, and what a conflict tells.
 
 use query::catalog::write_rules::{ConstraintKind, WriteOperation, WriteRules};
-use query::catalog::{FieldId, Resource};
+use query::catalog::{Field, FieldId, Resource};
 use query::messages::quoted_list;
 use query::sql::Dialect;
 
+use crate::schema::affinity::keeps_whole_numbers;
 use crate::schema::{Changes, Table, same};
 
 use super::Checker;
-use super::affinity::keeps_whole_numbers;
 use super::table_facts::field_of;
-use super::write_columns::is_written;
+use super::write_columns::{fills, is_written};
 
 /// Whether an operation of the resource writes the field of `soft-delete`.
 pub(super) fn sets_soft_delete(resource: &Resource) -> bool {
@@ -34,6 +34,7 @@ impl<'c> Checker<'c> {
         if !self.takes_changes(resource, table, rules) {
             return;
         }
+        self.obstacles(resource, table, rules);
         self.trusted_key(resource, table, rules);
         self.unique_keys(resource, table, rules);
         self.version(resource, table, rules);
@@ -73,6 +74,26 @@ impl<'c> Checker<'c> {
             self.error(rules.line, format!("resource `{name}`: {message}; {accepted}"));
         }
         takes_all
+    }
+
+    /// SQLite refuses changes for a foreign key without a target.
+    fn obstacles(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
+        for obstacle in &table.obstacles {
+            let is_hit = |field: &Field| obstacle.columns.iter().any(|column| same(column, field.column.plain(), self.dialect));
+            let is_updated = |field: &Field| fills(field, WriteOperation::Update) && is_hit(field);
+            let is_stopped = |operation: &WriteOperation| match statement(resource, *operation, table.impossible).0 {
+                "UPDATE" => resource.stored_fields().any(|(_, field)| is_updated(field)),
+                _ => true,
+            };
+            let stopped: Vec<&str> = rules.operations().filter(is_stopped).map(WriteOperation::as_str).collect();
+            if stopped.is_empty() {
+                continue;
+            }
+            let (shown, words) = (self.schema.shown(table, self.dialect), quoted_list(&stopped));
+            let message = format!("SQLite refuses {words} on table `{shown}` for {}", obstacle.reason);
+            let accepted = format!("correct the foreign key, or remove {words}");
+            self.error(rules.line, format!("resource `{}`: {message}; {accepted}", resource.full_name));
+        }
     }
 
     /// A view and a foreign table have no index that keeps the key unique.

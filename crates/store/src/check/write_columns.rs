@@ -1,18 +1,27 @@
 //! Checks the columns that writes fill: a value for every column of a new row, and no value for a column that takes none.
 
 use query::catalog::write_rules::{WriteOperation, WriteRules};
-use query::catalog::{Field, Native, Resource};
+use query::catalog::{Field, Resource};
 use query::sql::Dialect;
 
-use crate::introspect::native;
+use crate::introspect::{native, takes_values};
 use crate::schema::{Column, OwnValue, Table, same};
 
 use super::Checker;
+use super::write::sets_soft_delete;
 
 /// Whether a payload of an operation of the resource may have the field.
 pub(super) fn is_written(resource: &Resource, field: &Field) -> bool {
     let operations = [WriteOperation::Create, WriteOperation::Update];
     operations.into_iter().any(|operation| resource.has_write(operation) && field.is_writable(operation))
+}
+
+/// Whether a write of the resource may give the field a value.
+pub(super) fn is_filled(resource: &Resource, field: &Field) -> bool {
+    let is_deleted_at = sets_soft_delete(resource) && resource.soft_delete().is_some_and(|marked| std::ptr::eq(marked, field));
+    let updates = |operation| operation != WriteOperation::Delete || resource.soft_delete().is_some();
+    let is_run = |operation: &WriteOperation| resource.has_write(*operation) && updates(*operation);
+    is_deleted_at || WriteOperation::ALL.into_iter().filter(is_run).any(|operation| fills(field, operation))
 }
 
 /// Whether a payload or a preset may give the field a value in this operation.
@@ -48,19 +57,11 @@ impl<'c> Checker<'c> {
             }
             OwnValue::None | OwnValue::Default => {}
         }
-        if self.dialect == Dialect::Sqlite {
+        if self.dialect == Dialect::Sqlite || native(&field.kind, column).is_none() || takes_values(&field.kind, column) {
             return None;
         }
         let (kind, found) = (field.kind.name(), column.native_name());
-        let advice = match native(&field.kind, column)? {
-            Native::Foreign(_) | Native::ArrayByCast => String::new(),
-            Native::TextByCast if column.enumeration.is_some() && !column.domain && !column.unnameable => {
-                ", or declare the type \"enum\" with `values`".to_owned()
-            }
-            Native::TextByCast => String::new(),
-            _ => return None,
-        };
-        Some(format!("which is {found}: it is read as {kind} through a cast, and cannot be written; remove `{key}`{advice}"))
+        Some(format!("which is {found}: it is read as {kind} through a cast, and cannot be written; remove `{key}`"))
     }
 
     /// The columns without which the database refuses every new row.

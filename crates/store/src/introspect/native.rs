@@ -23,6 +23,13 @@ pub(crate) fn native(kind: &Type, column: &Column) -> Option<Native> {
     }
 }
 
+/// Whether values of the field's type can be written into the column. An enum in a closed schema cannot be named in a cast, and `name` cuts
+/// off what is too long.
+pub(crate) fn takes_values(kind: &Type, column: &Column) -> bool {
+    let is_named = column.enumeration.is_none() || !column.unnameable;
+    is_named && column.native != "name" && native(kind, column).is_some_and(|native| !matches!(native, Native::Foreign(_)))
+}
+
 fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
     if let Some(enumeration) = &column.enumeration {
         return match kind {

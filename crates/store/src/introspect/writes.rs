@@ -1,14 +1,14 @@
 //! Offers writes of the tables: the operations that the table and the database user allow, and the fields that a payload may have.
 
-use query::catalog::Native;
 use query::manifest::FieldWrite;
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
+use crate::schema::affinity::{Contradiction, contradiction};
 use crate::schema::{Changes, Column, OwnValue, Table};
 
 use super::model::{Draft, DraftField, Model};
-use super::native::native;
+use super::native::takes_values;
 
 /// Adds operations to new resources with a key, and `write` to new fields of resources with operations.
 pub(super) fn offer(model: &mut Model) {
@@ -22,6 +22,10 @@ pub(super) fn offer(model: &mut Model) {
             let Some(column) = table.column(&field.column, dialect) else { continue };
             let accepted = accepted(field, column, dialect);
             let write = FieldWrite { create: accepted.create && writes.insert, update: accepted.update && writes.update };
+            let lossy = contradiction(&field.kind, field.stored, &column.native).filter(|found| dialect == Dialect::Sqlite && found.loses_values);
+            if let Some(Contradiction { reason, .. }) = lossy.filter(|_| writes.insert || writes.update) {
+                draft.notes.push(format!("column {:?} takes no writes: {reason}", column.name));
+            }
             if write.create || write.update {
                 field.write = Some(write);
                 field.max_length = column.max_length.filter(|_| field.kind == Type::One(Scalar::Text));
@@ -35,11 +39,9 @@ pub(super) fn offer(model: &mut Model) {
 
 /// The operations in which a column takes a value of a payload. A key that the database makes takes none.
 fn accepted(field: &DraftField, column: &Column, dialect: Dialect) -> FieldWrite {
-    let is_castless = || match native(&field.kind, column) {
-        Some(Native::Foreign(_) | Native::TextByCast | Native::ArrayByCast) | None => false,
-        Some(_) => true,
-    };
-    let is_plain = !column.own_value.is_fixed() && (dialect == Dialect::Sqlite || is_castless());
+    let loses_values = || contradiction(&field.kind, field.stored, &column.native).is_some_and(|found| found.loses_values);
+    let is_kept = if dialect == Dialect::Sqlite { !loses_values() } else { takes_values(&field.kind, column) };
+    let is_plain = !column.own_value.is_fixed() && is_kept;
     let is_chosen = !field.key || column.own_value == OwnValue::None;
     FieldWrite { create: is_plain && is_chosen && !column.insert_forbidden, update: is_plain && !field.key && !column.update_forbidden }
 }
@@ -47,6 +49,10 @@ fn accepted(field: &DraftField, column: &Column, dialect: Dialect) -> FieldWrite
 fn operations(draft: &mut Draft, dialect: Dialect) -> Changes {
     let table = draft.table;
     if !draft.has_key() || table.is_view || table.is_foreign {
+        return Changes::default();
+    }
+    if let Some(obstacle) = table.obstacles.first() {
+        draft.notes.push(format!("writes are left out: SQLite refuses changes for {}", obstacle.reason));
         return Changes::default();
     }
     let insert = match missing_value(draft, table, dialect) {

@@ -4,7 +4,23 @@ use tokio_postgres::error::DbError;
 
 use crate::writes::{Again, DatabaseRefusal, RefusalKind, SessionError};
 
-pub(super) fn session_error(error: &DbError) -> Option<SessionError> {
+/// What a statement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Read,
+    /// It changes rows, so that constraints, policies and triggers may refuse it.
+    Change,
+}
+
+/// Classes of errors that are not about a row: connections, what is not supported, privileges and names, transactions, resources, the
+/// operator, the system and foreign servers.
+const SYSTEM_CLASSES: [&str; 19] =
+    ["08", "0A", "0B", "25", "26", "28", "2D", "3B", "3D", "3F", "40", "42", "53", "55", "57", "58", "F0", "HV", "XX"];
+
+/// The routines of PostgreSQL that refuse a row for want of a privilege: a policy of row-level security, and `RAISE` in a trigger.
+const ROW_PRIVILEGES: [&str; 2] = ["ExecWithCheckOptions", "exec_stmt_raise"];
+
+pub(super) fn session_error(error: &DbError, purpose: Purpose) -> Option<SessionError> {
     let code = error.code().code();
     if matches!(code, "40001" | "40P01") {
         return Some(SessionError::Again(Again::Conflict));
@@ -19,19 +35,34 @@ pub(super) fn session_error(error: &DbError) -> Option<SessionError> {
     let refusal = match code {
         "23505" => constraint(RefusalKind::Unique),
         // The table of the error is the one with the foreign key; the diagnosis knows whether that is its own.
-        "23503" | "23001" => constraint(RefusalKind::InUse),
+        "23503" | "23001" => constraint(RefusalKind::ForeignKey),
         "23502" => {
             let column = error.column().or_else(|| remote_name(error, "column"));
             DatabaseRefusal::Columns { columns: column.map(str::to_owned).into_iter().collect(), kind: RefusalKind::Other }
         }
         "23514" | "23P01" => constraint(RefusalKind::Other),
         "22003" => DatabaseRefusal::Range,
-        // Integrity, data, WITH CHECK OPTION, and what a trigger raises.
-        _ if ["22", "23", "44", "P0"].iter().any(|class| code.starts_with(class)) => DatabaseRefusal::Other,
+        // A string that is too long, and one that is no label of an enum type.
+        "22001" | "22P02" => DatabaseRefusal::Value,
+        _ if is_about_row(error, purpose) => DatabaseRefusal::Other,
         _ => return None,
     };
-    tracing::debug!(code, message = error.message(), "the database refused a write");
+    // The message may quote a value.
+    let (constraint, column) = (error.constraint(), error.column());
+    tracing::debug!(code, constraint, column, routine = error.routine(), "the database refused a write");
     Some(SessionError::Refused(refusal))
+}
+
+/// Whether the row is why PostgreSQL refuses a statement: data, integrity, `WITH CHECK OPTION`, and what a trigger raises, also with a code
+/// of its own.
+fn is_about_row(error: &DbError, purpose: Purpose) -> bool {
+    let code = error.code().code();
+    match purpose {
+        _ if ["22", "23", "44", "P0"].iter().any(|class| code.starts_with(class)) => true,
+        Purpose::Read => false,
+        Purpose::Change if code == "42501" => error.routine().is_some_and(|routine| ROW_PRIVILEGES.contains(&routine)),
+        Purpose::Change => !SYSTEM_CLASSES.iter().any(|class| code.starts_with(class)),
+    }
 }
 
 /// Citus forwards the message of an error of another server without its parts, so the name is read from the message.

@@ -20,7 +20,7 @@ use crate::writes::{
 };
 use crate::{DatabaseSettings, Error};
 
-use super::refusal::session_error;
+use super::refusal::{Purpose, session_error};
 use super::row_encoder::column;
 use super::rows::{KeyedRows, Related, gather, gathered, related};
 use super::{Connection, Lease, LeaseState, Pool, Postgres, WRITER_LIMITS, bind, figures, is_stale, lease_until};
@@ -83,7 +83,12 @@ impl PostgresWrites {
             }
             result => result?,
         };
-        if query.dry_run { session.roll_back().await? } else { session.commit().await? }
+        if query.dry_run {
+            // Constraints speak that would wait for the commit.
+            session.end("SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK").await?;
+        } else {
+            session.commit().await?;
+        }
         Ok(written)
     }
 
@@ -92,7 +97,7 @@ impl PostgresWrites {
         let asked = async {
             let mut session = self.begin(diagnosis.dialect, &tries).await?;
             let faults = diagnose(&mut session, diagnosis).await?;
-            session.roll_back().await?;
+            session.end("ROLLBACK").await?;
             Ok(faults)
         };
         match asked.await {
@@ -180,14 +185,15 @@ impl PostgresSession<'_> {
             Some(begin) => format!("{begin}; {WRITER_LIMITS}; {text}"),
             None => text.to_owned(),
         };
-        let step = async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(&text).await) };
+        let step = async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(&text).await, Purpose::Change) };
         let result = self.lease.step(timeout, step).await?;
         self.begin = None;
         result
     }
 
-    async fn roll_back(mut self) -> Result<(), SessionError> {
-        self.batch("ROLLBACK").await?;
+    /// Runs statements, the last of which is a ROLLBACK.
+    async fn end(mut self, text: &'static str) -> Result<(), SessionError> {
+        self.batch(text).await?;
         self.lease.enter(LeaseState::Idle);
         Ok(())
     }
@@ -208,7 +214,7 @@ impl PostgresSession<'_> {
                 self.lease.enter(LeaseState::Idle);
                 Ok(())
             }
-            Ok(Err(error)) if error.as_db_error().is_some_and(rolls_back) => sorted(Err(error)).map_err(Error::from)?.map_err(Into::into),
+            Ok(Err(error)) if error.as_db_error().is_some_and(rolls_back) => sorted(Err(error), Purpose::Change).map_err(Error::from)?.map_err(Into::into),
             Ok(Err(error)) if is_sent => Err(TransactionError::InDoubt(error.into())),
             Ok(Err(error)) => Err(TransactionError::Again(Again::Lost { reason: Error::from(error).to_string(), was_old: true })),
             Err(error) if is_sent => Err(TransactionError::InDoubt(error)),
@@ -219,13 +225,13 @@ impl PostgresSession<'_> {
     /// Runs a statement, and reads its rows and their number.
     async fn run<T>(
         &mut self,
-        statement: Statement<'_>,
+        (statement, purpose): (Statement<'_>, Purpose),
         read: impl AsyncFnOnce(RowStream) -> Result<(T, usize), tokio_postgres::Error>,
     ) -> Result<T, SessionError> {
         let timeout = self.timeout();
         if self.begin.is_some() {
             // A statement that cannot be prepared begins no transaction, and there is none to roll back.
-            let prepare = async |connection: &mut Connection| -> Step<()> { sorted(prepared(connection, statement).await.map(drop)) };
+            let prepare = async |connection: &mut Connection| -> Step<()> { sorted(prepared(connection, statement).await.map(drop), purpose) };
             self.lease.run(statement.sql, timeout, prepare).await??;
             self.lease.enter(LeaseState::InTransaction);
         }
@@ -238,10 +244,10 @@ impl PostgresSession<'_> {
                     if is_stale(&error) {
                         connection.forget(statement.sql.text());
                     }
-                    return sorted(Err(error));
+                    return sorted(Err(error), purpose);
                 }
             };
-            sorted(read(stream).await)
+            sorted(read(stream).await, purpose)
         };
         let result = self.lease.run(statement.sql, timeout, step).await?;
         self.begin = None;
@@ -299,6 +305,20 @@ async fn start_both(
     Ok(join(start(client, statements.0.as_ref(), first), start(client, statements.1.as_ref(), second)).await)
 }
 
+/// A row of keys.
+type Parts = Vec<Option<Vec<u8>>>;
+
+/// The rows and their number.
+async fn parts(stream: RowStream, width: usize) -> Result<(Vec<Parts>, usize), tokio_postgres::Error> {
+    let mut stream = pin!(stream);
+    let mut rows = Vec::new();
+    while let Some(row) = stream.try_next().await? {
+        rows.push((0..width).map(|index| column(&row, index).map(<[u8]>::to_vec)).collect());
+    }
+    let count = rows.len();
+    Ok((rows, count))
+}
+
 /// How many rows a running statement changed.
 async fn changed(stream: RowStream) -> Result<u64, tokio_postgres::Error> {
     let mut stream = pin!(stream);
@@ -312,10 +332,10 @@ fn rolls_back(refusal: &DbError) -> bool {
 }
 
 /// Keeps a refusal of the database apart from failures of the connection.
-fn sorted<T>(result: Result<T, tokio_postgres::Error>) -> Step<T> {
+fn sorted<T>(result: Result<T, tokio_postgres::Error>, purpose: Purpose) -> Step<T> {
     match result {
         Ok(value) => Ok(Ok(value)),
-        Err(error) => match error.as_db_error().and_then(session_error) {
+        Err(error) => match error.as_db_error().and_then(|error| session_error(error, purpose)) {
             Some(refused) => Ok(Err(refused)),
             None => Err(error),
         },
@@ -337,21 +357,20 @@ impl WriteSession for PostgresSession<'_> {
         related(&mut self.lease, self.postgres, KeyedRows { child, keys, part }, left).await
     }
 
-    async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
-        let read = async |stream: RowStream| {
-            let mut stream = pin!(stream);
-            let mut keys = Keys::new(width);
-            while let Some(row) = stream.try_next().await? {
-                keys.add((0..width).map(|index| column(&row, index)));
-            }
-            let rows = keys.rows();
-            Ok((keys, rows))
-        };
-        self.run(statement, read).await
+    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, SessionError> {
+        self.run((statement, Purpose::Read), async |stream| parts(stream, width).await).await
+    }
+
+    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
+        let mut keys = Keys::new(width);
+        for row in self.run((statement, Purpose::Change), async |stream| parts(stream, width).await).await? {
+            keys.add(row.iter().map(Option::as_deref));
+        }
+        Ok(keys)
     }
 
     async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
-        self.run(statement, async |stream| Ok((changed(stream).await?, 0))).await
+        self.run((statement, Purpose::Change), async |stream| Ok((changed(stream).await?, 0))).await
     }
 
     /// Both in one round trip.
@@ -380,7 +399,7 @@ impl WriteSession for PostgresSession<'_> {
                 connection.forget(statement.sql.text());
                 connection.forget(read.sql.text());
             }
-            sorted(result)
+            sorted(result, Purpose::Change)
         };
         let (changed, related, reading) = self.lease.run(statement.sql, timeout, step).await??;
         Ok((changed, gathered(related, &mut self.lease, self.postgres, reading)?))
@@ -392,11 +411,15 @@ impl WriteSession for PostgresSession<'_> {
             let numbers = rows.iter().map(|row| Ok((row.try_get::<_, i64>(0)? - 1) as u32));
             Ok((numbers.collect::<Result<Vec<u32>, _>>()?, rows.len()))
         };
-        self.run(statement, read).await
+        self.run((statement, Purpose::Read), read).await
     }
 
     async fn settle_constraints(&mut self) -> Result<(), SessionError> {
         self.batch("SET CONSTRAINTS ALL IMMEDIATE").await
+    }
+
+    async fn settle_row(&mut self, _: &str, _: &[(String, Option<Value>)]) -> Result<(), SessionError> {
+        self.settle_constraints().await
     }
 
     async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError> {

@@ -51,6 +51,13 @@ pub(super) fn check_clauses(sql: &str) -> Vec<CheckClause> {
     clauses
 }
 
+/// Whether a constraint of a table says what a conflict does, and not that it refuses the row.
+pub(super) fn decides_conflicts(sql: &str) -> bool {
+    let tokens = tokens(sql);
+    let is_decided = |words: &[Token<'_>]| words[0].is_word("ON") && words[1].is_word("CONFLICT") && !words[2].is_word("ABORT");
+    tokens.windows(3).any(is_decided)
+}
+
 /// The names between the first brackets of a `CREATE INDEX`, without the condition of a partial index.
 pub(super) fn key_words(sql: &str) -> Vec<String> {
     let tokens = tokens(sql);
@@ -138,7 +145,7 @@ fn quoted_length(text: &str, quote: char) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_clauses, key_words};
+    use super::{check_clauses, decides_conflicts, key_words};
 
     #[test]
     fn each_check_has_the_name_of_its_error_and_its_columns() {
@@ -156,6 +163,13 @@ mod tests {
         let expected = expected.map(|(name, words)| (name.to_owned(), words.into_iter().map(str::to_owned).collect::<Vec<_>>()));
         assert_eq!(found, expected);
         assert!(check_clauses("CREATE TABLE t (a INT CHECK (a > ").is_empty());
+    }
+
+    #[test]
+    fn a_clause_on_conflicts_is_found_outside_of_comments_and_strings() {
+        assert!(decides_conflicts("CREATE TABLE t (a INT UNIQUE on conflict Replace)"));
+        assert!(!decides_conflicts("CREATE TABLE t (a INT UNIQUE ON CONFLICT ABORT, b TEXT DEFAULT 'ON CONFLICT IGNORE')"));
+        assert!(!decides_conflicts("CREATE TABLE t (a INT) -- ON CONFLICT IGNORE x"));
     }
 
     #[test]

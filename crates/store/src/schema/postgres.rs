@@ -99,10 +99,11 @@ const FOREIGN_KEYS: &str = r"
 const CONSTRAINTS: &str = r"
     SELECT k.conrelid::int8, k.conname::text, k.contype = 'f',
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(k.conkey) WITH ORDINALITY AS p(number, place)
-                 JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = p.number ORDER BY p.place)
+                 JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = p.number ORDER BY p.place),
+           k.confrelid::int8
     FROM pg_catalog.pg_constraint k WHERE k.contype IN ('c', 'f') AND k.conrelid <> 0
     UNION ALL
-    SELECT a.attrelid::int8, k.conname::text, false, ARRAY[a.attname::text]
+    SELECT a.attrelid::int8, k.conname::text, false, ARRAY[a.attname::text], 0::int8
     FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_attribute a ON a.atttypid = k.contypid AND a.attnum > 0 AND NOT a.attisdropped
     WHERE k.contype = 'c' AND k.contypid <> 0
     ORDER BY 1, 2";
@@ -178,6 +179,9 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
         if let Some(place) = places.get(&row.try_get(0)?) {
             let kind = if row.try_get(2)? { ConstraintKind::ForeignKey } else { ConstraintKind::Check };
             schema.tables[*place].constraints.push(NamedConstraint { name: row.try_get(1)?, kind, columns: row.try_get(3)? });
+            if let Some(target) = places.get(&row.try_get(4)?) {
+                schema.tables[*target].referring.push(row.try_get(1)?);
+            }
         }
     }
     let partitions: Vec<(usize, usize)> =
@@ -220,11 +224,12 @@ fn column(row: &Row) -> Result<Column, Error> {
 /// An error names the constraint of the partition that holds the row.
 fn constraints_of_partitions(schema: &mut Schema, partitions: &[(usize, usize)]) {
     for (partition, parent) in partitions {
-        let constraints = schema.tables[*partition].constraints.clone();
+        let Table { constraints, referring, .. } = schema.tables[*partition].clone();
         let (mut parent, mut levels) = (Some(*parent), partitions.len());
         while let Some(place) = parent.filter(|_| levels > 0) {
             let known = &mut schema.tables[place].constraints;
             known.extend(constraints.iter().filter(|constraint| !known.contains(constraint)).cloned().collect::<Vec<_>>());
+            schema.tables[place].referring.extend(referring.clone());
             parent = partitions.iter().find(|(partition, _)| *partition == place).map(|(_, parent)| *parent);
             levels -= 1;
         }
@@ -289,7 +294,7 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
     Ok(types)
 }
 
-/// The bytes that the modifier of `varchar(n)` and `numeric(p, s)` has beside its content.
+/// What the modifiers of `varchar(n)` and `numeric(p, s)` have beside their numbers.
 const LENGTH_OFFSET: i32 = 4;
 
 fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64, mut modifier: i32) {
@@ -320,15 +325,23 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64,
                 _ if native.name == "citext" && native.labels.is_none() => native.name.clone(),
                 schema => format!("{schema}.{}", native.name),
             };
-            if !column.array && matches!(column.native.as_str(), "varchar" | "bpchar") {
-                column.max_length = u32::try_from(modifier - LENGTH_OFFSET).ok();
+            match column.native.as_str() {
+                "varchar" | "bpchar" => column.max_length = u32::try_from(modifier - LENGTH_OFFSET).ok(),
+                "numeric" => column.digits = digits(modifier),
+                _ => {}
             }
-            column.one_scale = !column.array && column.native == "numeric" && modifier >= LENGTH_OFFSET;
             column.enumeration =
                 native.labels.clone().map(|labels| Enumeration { schema: native.schema.clone(), name: native.name.clone(), labels });
             return;
         }
     }
+}
+
+/// The digits of a `numeric(p, s)` before the point and after it. The scale is signed since PostgreSQL 15.
+fn digits(modifier: i32) -> Option<(i32, i32)> {
+    let packed = Some(modifier - LENGTH_OFFSET).filter(|packed| *packed >= 0)?;
+    let (precision, scale) = (packed >> 16 & 0xffff, ((packed & 0x7ff) ^ 1024) - 1024);
+    Some((precision - scale, scale))
 }
 
 fn index(table: &mut Table, row: &Row) -> Result<(), Error> {

@@ -6,8 +6,8 @@ use query::catalog::write_rules::ConstraintKind;
 use query::sql::Dialect;
 use rusqlite::{Connection, Result};
 
-use super::check_clauses::{CheckClause, check_clauses, key_words};
-use super::{Changes, Column, ForeignKey, NamedConstraint, OwnValue, Schema, Table};
+use super::check_clauses::{CheckClause, check_clauses, decides_conflicts, key_words};
+use super::{Changes, Column, ForeignKey, NamedConstraint, Obstacle, OwnValue, Schema, Table};
 
 struct Kind {
     name: String,
@@ -32,6 +32,7 @@ pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
         let mut table = table(connection, kind)?;
         if let Some(sql) = sql.filter(|_| !kind.is_view) {
             table.constraints.extend(checks(&sql, &table));
+            table.decides_conflicts = decides_conflicts(&sql);
         }
         schema.tables.push(table);
     }
@@ -214,17 +215,37 @@ fn foreign_keys(connection: &Connection, table: &mut Table) -> Result<()> {
 /// Corrects the spelling in foreign keys, fills in implied primary keys, and sets those without a target apart.
 fn complete_foreign_keys(schema: &mut Schema) {
     let known = schema.clone();
+    let (mut targets, mut obstacles) = (Vec::new(), Vec::new());
     for table in &mut schema.tables {
         let Some(own) = known.find(None, &table.name, Dialect::Sqlite) else { continue };
         for mut foreign_key in std::mem::take(&mut table.foreign_keys) {
-            match complete(&mut foreign_key, own, &known) {
-                Ok(()) => {
-                    let columns = foreign_key.columns.clone();
-                    table.constraints.push(NamedConstraint { name: String::new(), kind: ConstraintKind::ForeignKey, columns });
-                    table.foreign_keys.push(foreign_key);
-                }
-                Err(reason) => table.broken_keys.push((foreign_key, reason)),
+            let result = complete(&mut foreign_key, own, &known);
+            let columns = foreign_key.columns.clone();
+            targets.push(foreign_key.table.clone());
+            if let Err(reason) = result {
+                let reason_of = format!("the foreign key ({}) of {}: {reason}", columns.join(", "), own.name);
+                table.obstacles.push(Obstacle { columns, reason: reason_of.clone() });
+                obstacles.push((foreign_key.table.clone(), Obstacle { columns: foreign_key.target_columns.clone(), reason: reason_of }));
+                table.broken_keys.push((foreign_key, reason));
+                continue;
             }
+            table.constraints.push(NamedConstraint { name: String::new(), kind: ConstraintKind::ForeignKey, columns });
+            table.foreign_keys.push(foreign_key);
+        }
+    }
+    let named = |tables: &[Table], name: &str| tables.iter().position(|table| table.name.eq_ignore_ascii_case(name));
+    for name in targets {
+        if let Some(place) = named(&schema.tables, &name) {
+            schema.tables[place].referring.push(String::new());
+        }
+    }
+    for (name, obstacle) in obstacles {
+        let Some(place) = named(&schema.tables, &name) else { continue };
+        let known = &mut schema.tables[place].obstacles;
+        // A table may refer to itself.
+        match known.iter_mut().find(|known| known.reason == obstacle.reason) {
+            Some(known) => known.columns.extend(obstacle.columns),
+            None => known.push(obstacle),
         }
     }
 }
@@ -243,7 +264,12 @@ fn complete(foreign_key: &mut ForeignKey, own: &Table, known: &Schema) -> std::r
         _ => {}
     }
     spell(own, &mut foreign_key.columns)?;
-    spell(target, &mut foreign_key.target_columns)
+    spell(target, &mut foreign_key.target_columns)?;
+    let columns: Vec<&str> = foreign_key.target_columns.iter().map(String::as_str).collect();
+    if target.has_unique_key(&columns, Dialect::Sqlite) {
+        return Ok(());
+    }
+    Err(format!("({}) is no unique key of {}", columns.join(", "), target.name))
 }
 
 fn spell(table: &Table, names: &mut [String]) -> std::result::Result<(), String> {

@@ -28,6 +28,20 @@ pub(super) fn whole(cell: ValueRef<'_>) -> Option<i64> {
     }
 }
 
+/// The text of a JSON value. A column declared `JSON` keeps a number by itself as SQLite's number.
+pub(super) fn json_text(cell: ValueRef<'_>) -> Option<Cow<'_, str>> {
+    match cell {
+        ValueRef::Text(_) => text(cell).map(Cow::Borrowed),
+        ValueRef::Integer(_) | ValueRef::Real(_) => decimal(cell),
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    }
+}
+
+/// The JSON value of a cell; none if the cell holds none.
+pub(super) fn json(cell: ValueRef<'_>) -> Option<Json> {
+    json::data(json_text(cell)?.as_bytes())
+}
+
 /// A decimal as plain digits. Other programs store small ones as numbers.
 pub(crate) fn decimal(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     match value {

@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use query::catalog::TimeUnit;
-use query::json::{self, Json};
+use query::json::Json;
 use query::types::Scalar;
 use query::value::{self, stored};
 use rusqlite::functions::Context;
@@ -22,7 +22,7 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
 
 /// `(json, type, name, …)`: the value at the path if it has the type, else NULL.
 fn json_path(context: &Context<'_>) -> Option<Value> {
-    let mut json = json::data(cell::text(context.get_raw(0))?.as_bytes())?;
+    let mut json = cell::json(context.get_raw(0))?;
     for index in 2..context.len() {
         json = member(json, cell::text(context.get_raw(index))?)?;
     }

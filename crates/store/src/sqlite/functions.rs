@@ -44,7 +44,7 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
     fit_text(connection, "peristyle_timestamp", |text| Fit::kept_if(stored::timestamp(text).is_some()))?;
     fit_text(connection, "peristyle_datetime", |text| Fit::made(stored::datetime(text).map(value::timestamp_fixed_text)))?;
     fit(connection, "peristyle_unix", |value| Fit::made(cell::unix(value).map(value::timestamp_fixed_text)))?;
-    fit_text(connection, "peristyle_json", |text| Fit::made(json::data(text.as_bytes()).map(|json| canonical(&json))))?;
+    fit(connection, "peristyle_json", |value| Fit::made(cell::json(value).map(|json| canonical(&json))))?;
     fit_text(connection, "peristyle_array", |text| Fit::kept_if(matches!(json::data(text.as_bytes()), Some(Json::Array(_)))))?;
     connection.create_scalar_function("peristyle_ilike", 2, PURE, ilike)?;
     connection.create_scalar_function("peristyle_json_contains", 2, PURE, |context| held(context, Asked::All))?;
@@ -136,7 +136,7 @@ enum Asked {
 }
 
 fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
-    match cell::text(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
+    match cell::json(context.get_raw(0)) {
         None => Ok(None),
         Some(Json::Array(items)) => compared(context, &items, json_canonical, asked),
         Some(_) => Ok(Some(false)),

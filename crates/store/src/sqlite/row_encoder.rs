@@ -1,7 +1,6 @@
 //! Reads SQLite's columns and writes them as JSON. An invalid value, one that does not fit its field's type, becomes null.
 
 use query::catalog::Stored;
-use query::json::build::compact;
 use query::json::{self, Json};
 use query::plan::Show;
 use query::plan::keyset::PositionValue;
@@ -13,7 +12,7 @@ use rusqlite::types::ValueRef;
 
 use crate::{decimal, json_encoder};
 
-use super::cell::{self, real, text, unix, whole};
+use super::cell::{self, json_text, real, text, unix, whole};
 
 /// Appends a row as an object without its closing brace.
 pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row<'_>) {
@@ -109,7 +108,7 @@ fn value(out: &mut Vec<u8>, scalar: &Scalar, kept: Stored, cell: ValueRef<'_>, s
             json_encoder::timestamp(out, micros);
         }
         Scalar::Json => {
-            let text = text(cell)?;
+            let text = json_text(cell)?;
             // Parsed as in a filter, so that every shown value can be found.
             json::data(text.as_bytes())?;
             json_encoder::json(out, text.as_bytes());
@@ -159,7 +158,7 @@ pub(super) fn element(out: &mut Vec<u8>, scalar: &Scalar, item: &Json) -> Option
         (Scalar::Date, Json::Text(text)) => json_encoder::quoted(out, stored::date(text).map(|_| text)?),
         (Scalar::Time, Json::Text(text)) => json_encoder::quoted(out, &value::time_text(stored::time(text)?)),
         (Scalar::Timestamp, Json::Text(text)) => json_encoder::timestamp(out, stored::timestamp(text)?),
-        (Scalar::Json, json) => out.extend_from_slice(compact(json).as_bytes()),
+        (Scalar::Json, json) => out.extend_from_slice(value::jsonb_text(json).as_bytes()),
         _ => return None,
     }
     Some(())

@@ -1,12 +1,12 @@
 //! Writes on SQLite: one connection that writes, a bounded queue before it, and the transactions on it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use query::sql::write::{Diagnosis, WriteQuery};
 use query::sql::{ChildLevel, Kind, Param, Source};
 use query::value::Value;
-use rusqlite::{Connection, ErrorCode, ffi};
+use rusqlite::{Connection, ffi};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -15,13 +15,13 @@ use crate::assemble::{Gathered, Keys};
 use crate::run::{AnswerContext, RelatedRows, StatementPart};
 use crate::settings::PoolFigures;
 use crate::writes::{
-    DatabaseRefusal, RefusalKind, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written,
+    DatabaseRefusal, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written,
     diagnose, write,
 };
 
 use super::interrupt::{Interrupt, InterruptOnDrop};
 use super::read::{KeyedRows, bind_one, key_bytes, key_part, keys_as_json, prepared, related};
-use super::{CHECK_STEPS, Sqlite};
+use super::{CHECK_STEPS, Sqlite, foreign_keys, refusal};
 
 /// How many writes wait for their turn. More are refused.
 const MAX_WAITING: usize = 64;
@@ -30,6 +30,8 @@ const MAX_WAITING: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct SqliteWrites {
     connection: Arc<Mutex<Connection>>,
+    /// Whether the hook of the connection turns a commit that would succeed into a rollback.
+    tries_commits: Arc<AtomicBool>,
     waiting: Arc<AtomicUsize>,
     sqlite: Sqlite,
 }
@@ -46,10 +48,14 @@ impl Drop for Waiting {
 impl SqliteWrites {
     /// Opens the connection in WAL mode, so that readers do not wait for it.
     pub(crate) fn of(sqlite: &Sqlite) -> Result<Self, Error> {
-        let connection = sqlite.connection()?;
+        let mut connection = sqlite.connection()?;
         connection
             .execute_batch("PRAGMA query_only = OFF; PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
-        Ok(SqliteWrites { connection: Arc::new(Mutex::new(connection)), waiting: Arc::default(), sqlite: sqlite.clone() })
+        let tries_commits = Arc::new(AtomicBool::new(false));
+        let is_try = tries_commits.clone();
+        connection.commit_hook(Some(move || is_try.load(Ordering::Relaxed)))?;
+        let connection = Arc::new(Mutex::new(connection));
+        Ok(SqliteWrites { connection, tries_commits, waiting: Arc::default(), sqlite: sqlite.clone() })
     }
 
     pub(crate) fn for_answer(&self, context: AnswerContext) -> Self {
@@ -62,14 +68,21 @@ impl SqliteWrites {
     }
 
     pub(crate) async fn write(&self, query: WriteQuery) -> Result<Written, WriteFailure> {
-        let is_kept = !query.dry_run;
-        let work = move |session: &mut SqliteSession<'_>, runtime: &Handle| runtime.block_on(write(session, &query));
-        self.transaction(work, is_kept).await.map_err(failure)
+        let work = move |session: &mut SqliteSession<'_>, runtime: &Handle| {
+            let written = runtime.block_on(write(session, &query))?;
+            if query.dry_run {
+                session.try_commit()?;
+            } else {
+                session.batch("COMMIT")?;
+            }
+            Ok(written)
+        };
+        self.transaction(work).await.map_err(failure)
     }
 
     pub(crate) async fn diagnose(&self, diagnosis: Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
         let work = move |session: &mut SqliteSession<'_>, runtime: &Handle| runtime.block_on(diagnose(session, &diagnosis));
-        match self.transaction(work, false).await {
+        match self.transaction(work).await {
             Err(TransactionError::Again(_) | TransactionError::Unexplained) => Ok(Vec::new()),
             result => result.map_err(failure),
         }
@@ -88,14 +101,14 @@ impl SqliteWrites {
         Ok(turn)
     }
 
-    /// Runs work in one transaction. IMMEDIATE: one that reads before it writes would fail if another wrote in between.
+    /// Runs work in one transaction, which is rolled back unless the work commits it. IMMEDIATE: one that reads before it writes would fail if another wrote in between.
     async fn transaction<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut SqliteSession<'_>, &Handle) -> Result<T, TransactionError> + Send + 'static,
-        is_kept: bool,
     ) -> Result<T, TransactionError> {
         let mut connection = self.turn().await?;
         let (context, memory, runtime) = (self.sqlite.context.clone(), self.sqlite.memory, Handle::current());
+        let tries_commits = self.tries_commits.clone();
         let interrupt = Interrupt::new(context.time_left(self.sqlite.timeout));
         let caller = InterruptOnDrop(interrupt.clone());
         let result = tokio::task::spawn_blocking(move || {
@@ -103,12 +116,8 @@ impl SqliteWrites {
             connection.progress_handler(CHECK_STEPS, Some(move || checked.is_raised())).map_err(Error::from)?;
             let result = interrupt.during(|| {
                 connection.execute_batch("BEGIN IMMEDIATE").map_err(Error::from)?;
-                let mut session = SqliteSession { connection: &connection, context: &context, memory };
-                let done = work(&mut session, &runtime)?;
-                if is_kept {
-                    connection.execute_batch("COMMIT").map_err(session_error)?;
-                }
-                Ok(done)
+                let mut session = SqliteSession { connection: &connection, tries_commits: &tries_commits, context: &context, memory };
+                work(&mut session, &runtime)
             });
             connection.progress_handler(0, None::<fn() -> bool>).map_err(Error::from)?;
             if !connection.is_autocommit() {
@@ -141,9 +150,13 @@ struct Returned<T> {
 /// A transaction, used on a blocking thread: its futures block while SQLite works.
 struct SqliteSession<'c> {
     connection: &'c Connection,
+    tries_commits: &'c AtomicBool,
     context: &'c AnswerContext,
     memory: usize,
 }
+
+/// What a row of a statement becomes.
+type Parts = Vec<Option<Vec<u8>>>;
 
 impl SqliteSession<'_> {
     /// Runs a statement; returns what `read` makes of its rows, and how many rows it changed.
@@ -154,17 +167,39 @@ impl SqliteSession<'_> {
     ) -> Result<(T, u64), SessionError> {
         let Statement { sql, params, keys } = statement;
         let running = self.context.begin(sql, StatementPart::Write);
-        let mut prepared = prepared(self.connection, sql.text()).map_err(session_error)?;
+        let mut prepared = prepared(self.connection, sql.text()).map_err(refusal::session_error)?;
         bind_all(&mut prepared, params, keys)?;
         let mut rows = prepared.raw_query();
-        let Returned { value, rows: count } = read(&mut rows).map_err(session_error)?;
+        let Returned { value, rows: count } = read(&mut rows).map_err(|error| refusal::of_running(self.connection, sql.text(), error))?;
         drop(rows);
         running.end(count);
         Ok((value, self.connection.changes()))
     }
 
+    fn parts(&self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, SessionError> {
+        let read = |rows: &mut rusqlite::Rows<'_>| {
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push((0..width).map(|index| row.get_ref(index).ok().and_then(key_part)).collect());
+            }
+            Ok(Returned { rows: found.len(), value: found })
+        };
+        Ok(self.run(statement, read)?.0)
+    }
+
     fn batch(&self, text: &str) -> Result<(), SessionError> {
-        self.connection.execute_batch(text).map_err(session_error)
+        self.connection.execute_batch(text).map_err(refusal::session_error)
+    }
+
+    /// Commits, but for the last step, and rolls back. So constraints speak that wait for the commit.
+    fn try_commit(&self) -> Result<(), SessionError> {
+        self.tries_commits.store(true, Ordering::Relaxed);
+        let result = self.connection.execute_batch("COMMIT");
+        self.tries_commits.store(false, Ordering::Relaxed);
+        match result {
+            Err(error) if refusal::extended_code(&error) == ffi::SQLITE_CONSTRAINT_COMMITHOOK => Ok(()),
+            result => result.map_err(refusal::session_error),
+        }
     }
 }
 
@@ -177,39 +212,6 @@ fn bind_all(statement: &mut rusqlite::Statement<'_>, params: &[Param], keys: Opt
         }
     }
     Ok(())
-}
-
-fn session_error(error: rusqlite::Error) -> SessionError {
-    let refusal = match error.sqlite_error().map_or(0, |error| error.extended_code) {
-        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => {
-            DatabaseRefusal::Columns { columns: columns(&error), kind: RefusalKind::Unique }
-        }
-        ffi::SQLITE_CONSTRAINT_NOTNULL => DatabaseRefusal::Columns { columns: columns(&error), kind: RefusalKind::Other },
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => DatabaseRefusal::SomeReference,
-        ffi::SQLITE_CONSTRAINT_CHECK => {
-            DatabaseRefusal::Constraint { name: after_colon(&error).trim().to_owned(), kind: RefusalKind::Other }
-        }
-        _ => match error.sqlite_error_code() {
-            Some(ErrorCode::ConstraintViolation) => DatabaseRefusal::Other,
-            _ if error.to_string().contains(super::increment::OUT_OF_RANGE) => DatabaseRefusal::Range,
-            _ => return SessionError::Store(error.into()),
-        },
-    };
-    tracing::debug!(%error, "the database refused a write");
-    SessionError::Refused(refusal)
-}
-
-fn after_colon(error: &rusqlite::Error) -> String {
-    let text = match error {
-        rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
-        other => other.to_string(),
-    };
-    text.split_once(": ").map_or(String::new(), |(_, rest)| rest.to_owned())
-}
-
-/// The columns of `UNIQUE constraint failed: orders.number, orders.year`.
-fn columns(error: &rusqlite::Error) -> Vec<String> {
-    after_colon(error).split(", ").filter_map(|name| name.rsplit_once('.').map(|(_, column)| column.to_owned())).collect()
 }
 
 impl RelatedRows for SqliteSession<'_> {
@@ -227,16 +229,12 @@ impl WriteSession for SqliteSession<'_> {
         related(self.connection, self.context, KeyedRows { child, keys, part }, left)
     }
 
-    async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
-        let read = |rows: &mut rusqlite::Rows<'_>| {
-            let mut keys = Keys::new(width);
-            while let Some(row) = rows.next()? {
-                let parts: Vec<Option<Vec<u8>>> = (0..width).map(|index| row.get_ref(index).ok().and_then(key_part)).collect();
-                keys.add(parts.iter().map(Option::as_deref));
-            }
-            Ok(Returned { rows: keys.rows(), value: keys })
-        };
-        Ok(self.run(statement, read)?.0)
+    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, SessionError> {
+        self.parts(statement, width)
+    }
+
+    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
+        self.keys(statement, width).await
     }
 
     async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
@@ -258,12 +256,21 @@ impl WriteSession for SqliteSession<'_> {
         Ok(self.run(statement, read)?.0)
     }
 
-    /// A deferred foreign key speaks at the commit, which is refused then.
     async fn settle_constraints(&mut self) -> Result<(), SessionError> {
-        Ok(())
+        self.try_commit()
+    }
+
+    /// A foreign key that waits for the commit is looked up.
+    async fn settle_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), SessionError> {
+        let broken = foreign_keys::broken(self.connection, table, values).map_err(refusal::session_error)?;
+        if broken.is_empty() { Ok(()) } else { Err(SessionError::Refused(DatabaseRefusal::SomeReference)) }
     }
 
     async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError> {
+        // `RAISE(ROLLBACK, …)` in a trigger ended the transaction.
+        if self.connection.is_autocommit() {
+            return Err(SessionError::Refused(DatabaseRefusal::Other));
+        }
         self.batch(match savepoint {
             Savepoint::Set => "SAVEPOINT row",
             Savepoint::Release => "RELEASE row",
@@ -276,67 +283,11 @@ impl WriteSession for SqliteSession<'_> {
     }
 
     async fn broken_references(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, SessionError> {
-        broken_references(self.connection, table, values).map_err(session_error)
+        let broken = foreign_keys::broken(self.connection, table, values).map_err(refusal::session_error)?;
+        if broken.is_empty() { foreign_keys::partial(self.connection, table, values).map_err(refusal::session_error) } else { Ok(broken) }
     }
 
     fn memory(&self) -> usize {
         self.memory
     }
-}
-
-/// A foreign key: its table, and pairs of own and other columns.
-type ForeignKey = (String, Vec<(String, String)>);
-
-/// The own columns of foreign keys that these values break. If none is broken by its values alone, those that have a part of them.
-fn broken_references(connection: &Connection, table: &str, values: &[(String, Option<Value>)]) -> rusqlite::Result<Vec<Vec<String>>> {
-    let (mut broken, mut partial) = (Vec::new(), Vec::new());
-    for (parent, pairs) in foreign_keys(connection, table)? {
-        let written = |column: &String| values.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, value)| value);
-        if pairs.iter().any(|(own, _)| written(own) == Some(&Some(Value::Null))) {
-            continue;
-        }
-        let Some(given) = pairs.iter().map(|(own, _)| written(own)?.as_ref()).collect::<Option<Vec<&Value>>>() else {
-            let own: Vec<String> = pairs.into_iter().map(|(own, _)| own).filter(|own| written(own).is_some()).collect();
-            partial.extend(Some(own).filter(|own| !own.is_empty()));
-            continue;
-        };
-        let equal: Vec<String> = pairs.iter().map(|(_, other)| format!("{} = ?", quoted(other))).collect();
-        let text = format!("SELECT 1 FROM {} WHERE {}", quoted(&parent), equal.join(" AND "));
-        let mut statement = connection.prepare(&text)?;
-        for (index, value) in given.into_iter().enumerate() {
-            bind_one(&mut statement, index + 1, value)?;
-        }
-        if statement.raw_query().next()?.is_none() {
-            broken.push(pairs.into_iter().map(|(own, _)| own).collect());
-        }
-    }
-    Ok(if broken.is_empty() { partial } else { broken })
-}
-
-fn foreign_keys(connection: &Connection, table: &str) -> rusqlite::Result<Vec<ForeignKey>> {
-    let mut keys: Vec<(i64, ForeignKey)> = Vec::new();
-    let mut statement =
-        connection.prepare("SELECT id, \"table\", \"from\", \"to\", seq FROM pragma_foreign_key_list(?) ORDER BY id, seq")?;
-    let mut rows = statement.query([table])?;
-    while let Some(row) = rows.next()? {
-        let (id, parent, own): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let other = match row.get::<_, Option<String>>(3)? {
-            Some(other) => other,
-            // Without a name it is the key of the parent.
-            None => connection.query_row(
-                "SELECT name FROM pragma_table_info(?) WHERE pk = ?",
-                rusqlite::params![parent, row.get::<_, i64>(4)? + 1],
-                |row| row.get(0),
-            )?,
-        };
-        match keys.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, (_, pairs))) => pairs.push((own, other)),
-            None => keys.push((id, (parent, vec![(own, other)]))),
-        }
-    }
-    Ok(keys.into_iter().map(|(_, key)| key).collect())
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

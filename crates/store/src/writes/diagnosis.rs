@@ -2,39 +2,67 @@
 //!
 //! Each row is written by itself behind a savepoint, so one fault does not hide another. The caller rolls back.
 
+mod lookups;
+
 use query::catalog::FieldId;
 use query::catalog::write_rules::{ConstraintKind, WriteOperation};
-use query::sql::write::{Diagnosis, KeyedCheck, PartialReference, UniqueLookup};
+use query::sql::ChildLevel;
+use query::sql::write::{Diagnosis, RowStatement};
 use query::value::Value;
 
 use crate::assemble::Keys;
 
 use super::session::{RefusalKind, Statement};
-use super::transaction::{are_there, find, keys_of};
+use super::transaction::{are_there, find};
 use super::{DatabaseRefusal, Savepoint, SessionError, TransactionError, WriteFault, WriteFaultKind, WriteSession};
+
+/// When constraints speak that wait for the end of the transaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Settling {
+    /// After all rows: rows may need each other.
+    AtTheEnd,
+    /// After each row, so that a refusal belongs to one.
+    EachRow,
+}
 
 pub(crate) async fn diagnose<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, TransactionError> {
     let mut faults = Vec::new();
-    for reference in &diagnosis.references {
-        faults.extend(missing(session, diagnosis, reference).await?);
+    match judge(session, diagnosis, &mut faults).await {
+        // A trigger ended the transaction, and with it the diagnosis.
+        Err(TransactionError::Unexplained) if !faults.is_empty() => {}
+        result => result?,
     }
-    for lookup in &diagnosis.unique_keys {
-        faults.extend(existing(session, lookup).await?);
-    }
-    let keys = match &diagnosis.target {
+    faults.sort_by_key(|fault| (fault.item, fault.fields.first().copied()));
+    Ok(faults)
+}
+
+async fn judge<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis, faults: &mut Vec<WriteFault>) -> Result<(), TransactionError> {
+    let targets = match &diagnosis.target {
         Some(target) => find(session, &diagnosis.key_kinds, target).await?,
         None => Keys::new(diagnosis.key_kinds.len()),
     };
-    for reference in &diagnosis.partial_references {
-        if leads_nowhere(session, diagnosis, reference, &keys).await? {
-            let (item, fields) = (item_of(diagnosis, reference.item), reference.fields.clone());
-            faults.push(WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields });
-        }
+    lookups::references(session, diagnosis, &targets, faults).await?;
+    lookups::unique_keys(session, diagnosis, &targets, faults).await?;
+    increments(session, diagnosis, &targets, faults).await?;
+    let known = faults.len();
+    session.savepoint(Savepoint::Set).await?;
+    rows(session, diagnosis, (&targets, Settling::AtTheEnd), faults).await?;
+    let refusal = match session.settle_constraints().await {
+        Ok(()) => return Ok(()),
+        Err(SessionError::Refused(refusal)) => refusal,
+        Err(error) => return Err(error.into()),
+    };
+    session.savepoint(Savepoint::Undo).await?;
+    faults.truncate(known);
+    rows(session, diagnosis, (&targets, Settling::EachRow), faults).await?;
+    if faults.len() == known {
+        let whole = match &diagnosis.rows[..] {
+            [row] => (item_of(diagnosis, 0), row.values.as_slice()),
+            _ => (None, [].as_slice()),
+        };
+        faults.extend(explained(session, diagnosis, &refusal, whole).await?);
     }
-    increments(session, diagnosis, &keys, &mut faults).await?;
-    rows(session, diagnosis, keys, &mut faults).await?;
-    faults.sort_by_key(|fault| (fault.item, fault.fields.first().copied()));
-    Ok(faults)
+    Ok(())
 }
 
 /// The row of the payload; none if the write has one for all.
@@ -42,85 +70,42 @@ fn item_of(diagnosis: &Diagnosis, item: usize) -> Option<usize> {
     (diagnosis.is_list || diagnosis.operation == WriteOperation::Create).then_some(item)
 }
 
-/// References that lead to no row that the caller can read.
-async fn missing<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis, check: &KeyedCheck) -> Result<Vec<WriteFault>, TransactionError> {
-    let keys = keys_of::<S>(&check.kinds, check.values.iter().map(Option::as_deref));
-    let there = are_there(session, &check.level, &keys).await?;
-    let is_made = |item: usize| check.made[..=item].contains(&check.values[item]);
-    let is_missing = |item: &usize| keys.number(*item).is_some_and(|number| !there[number]) && !is_made(*item);
-    let fault = |item| WriteFault { kind: WriteFaultKind::NoSuchRow, item: item_of(diagnosis, item), fields: check.fields.clone() };
-    Ok((0..check.values.len()).filter(is_missing).map(fault).collect())
+/// Adds a fault, once.
+fn note(faults: &mut Vec<WriteFault>, fault: WriteFault) {
+    if !faults.contains(&fault) {
+        faults.push(fault);
+    }
 }
 
-/// Whether the reference of a stored row leads to no row that the caller can read, once a part of it is written.
-async fn leads_nowhere<S: WriteSession>(
-    session: &mut S,
-    diagnosis: &Diagnosis,
-    reference: &PartialReference,
-    found: &Keys,
-) -> Result<bool, TransactionError> {
-    let own = reference.key.as_deref().map(|key| keys_of::<S>(&diagnosis.key_kinds, std::iter::once(Some(key))));
-    let keys = own.as_ref().unwrap_or(found);
-    session.savepoint(Savepoint::Set).await?;
-    let outcome = match session.execute(Statement::of(&reference.sql, Some(keys))).await {
-        Ok(_) => session.settle_constraints().await,
-        Err(error) => Err(error),
-    };
-    let leads_nowhere = match outcome {
-        Ok(()) => !are_there(session, &reference.level, keys).await?.into_iter().all(|there| there),
-        Err(SessionError::Refused(DatabaseRefusal::SomeReference)) => true,
-        Err(SessionError::Refused(DatabaseRefusal::Constraint { kind, .. })) => {
-            matches!(kind, RefusalKind::InUse | RefusalKind::Reference)
-        }
-        Err(SessionError::Refused(_)) => false,
-        Err(error) => return Err(error.into()),
-    };
-    session.savepoint(Savepoint::Undo).await?;
-    Ok(leads_nowhere)
-}
-
-/// Unique keys that a row of the table or an earlier row of the payload has.
-async fn existing<S: WriteSession>(session: &mut S, lookup: &UniqueLookup) -> Result<Vec<WriteFault>, TransactionError> {
-    let keys = keys_of::<S>(&lookup.kinds, lookup.values.iter().map(Option::as_deref));
-    let mut exists = vec![false; keys.len()];
-    if keys.len() > 0 {
-        for number in session.numbers(Statement::of(&lookup.sql, Some(&keys))).await? {
-            exists[number as usize] = true;
-        }
-    }
-    let mut faults = Vec::new();
-    for item in 0..lookup.values.len() {
-        if let Some(number) = keys.number(item)
-            && std::mem::replace(&mut exists[number], true)
-        {
-            faults.push(WriteFault { kind: WriteFaultKind::Exists, item: Some(item), fields: lookup.fields.clone() });
-        }
-    }
-    Ok(faults)
+fn has_fault(faults: &[WriteFault], item: Option<usize>) -> bool {
+    faults.iter().any(|fault| fault.item.is_none() || fault.item == item)
 }
 
 /// Fields that leave their range when the write adds to them.
 async fn increments<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
-    keys: &Keys,
+    targets: &Keys,
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
     for increment in &diagnosis.increments {
         session.savepoint(Savepoint::Set).await?;
-        let is_out = match session.execute(Statement::of(&increment.sql, Some(keys))).await {
-            Err(SessionError::Refused(DatabaseRefusal::Range)) => true,
-            Err(SessionError::Refused(_)) => false,
+        let (is_out, is_undone) = match session.execute(Statement::of(&increment.sql, Some(targets))).await {
+            Err(SessionError::Refused(refusal)) => (refusal == DatabaseRefusal::Range, session.savepoint(Savepoint::Undo).await),
             Err(error) => return Err(error.into()),
-            Ok(_) => match &increment.range {
-                Some(range) => !are_there(session, range, keys).await?.into_iter().all(|there| there),
-                None => false,
-            },
+            Ok(_) => {
+                let is_out = match &increment.range {
+                    Some(range) => !are_there(session, range, targets).await?.into_iter().all(|there| there),
+                    None => false,
+                };
+                (is_out, session.savepoint(Savepoint::Undo).await)
+            }
         };
-        session.savepoint(Savepoint::Undo).await?;
-        if is_out {
-            faults.push(WriteFault { kind: WriteFaultKind::OutOfRange, item: None, fields: vec![increment.field] });
+        let kind = if is_out { WriteFaultKind::OutOfRange } else { WriteFaultKind::Refused };
+        if is_out || is_undone.is_err() {
+            faults.push(WriteFault { kind, item: None, fields: vec![increment.field] });
         }
+        is_undone?;
     }
     Ok(())
 }
@@ -129,60 +114,110 @@ async fn increments<S: WriteSession>(
 async fn rows<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
-    keys: Keys,
+    (targets, settling): (&Keys, Settling),
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
-    let is_create = diagnosis.operation == WriteOperation::Create;
-    let mut made = if is_create { Keys::new(diagnosis.key_kinds.len()) } else { keys };
+    let mut made = Keys::new(diagnosis.key_kinds.len());
     let mut items: Vec<usize> = Vec::new();
-    for (item, row) in diagnosis.rows.iter().enumerate() {
-        if faults.iter().any(|fault| fault.item.is_none_or(|other| other == item)) {
+    for (number, row) in diagnosis.rows.iter().enumerate() {
+        let item = item_of(diagnosis, number);
+        if has_fault(faults, item) {
             continue;
         }
         session.savepoint(Savepoint::Set).await?;
-        let statement = Statement::of(&row.sql, row.by_keys.then_some(&made));
-        let outcome = if is_create {
-            match session.keys(statement, diagnosis.key_kinds.len()).await {
-                Ok(new) => session.settle_constraints().await.map(|()| Some(new)),
-                Err(error) => Err(error),
-            }
-        } else {
-            match session.execute(statement).await {
-                Ok(_) => session.settle_constraints().await.map(|()| None),
-                Err(error) => Err(error),
-            }
-        };
-        match outcome {
-            Ok(new) => {
+        match written(session, diagnosis, row, (targets, settling)).await {
+            Ok(Some(new)) => {
                 session.savepoint(Savepoint::Release).await?;
-                let added: Vec<Vec<Vec<u8>>> = new.iter().flat_map(Keys::each).collect();
-                if is_create && added.is_empty() {
-                    // A trigger kept the row out.
-                    faults.push(WriteFault { kind: WriteFaultKind::Refused, item: Some(item), fields: Vec::new() });
-                }
-                for key in added {
+                for key in new.each() {
                     made.add(key.iter().map(|part| Some(part.as_slice())));
-                    items.push(item);
+                    items.push(number);
                 }
+            }
+            Ok(None) => {
+                session.savepoint(Savepoint::Undo).await?;
+                faults.push(WriteFault { kind: WriteFaultKind::Refused, item, fields: Vec::new() });
             }
             Err(SessionError::Refused(refusal)) => {
-                session.savepoint(Savepoint::Undo).await?;
-                let item = item_of(diagnosis, item);
-                faults.extend(explained(session, diagnosis, &refusal, item, &row.values).await?);
+                if let Err(error) = session.savepoint(Savepoint::Undo).await {
+                    faults.push(WriteFault { kind: WriteFaultKind::Refused, item, fields: Vec::new() });
+                    return Err(error.into());
+                }
+                let found = explained(session, diagnosis, &refusal, (item, &row.values)).await?;
+                faults.extend(found);
             }
             Err(error) => return Err(error.into()),
         }
     }
-    let Some(level) = diagnosis.after.as_ref().filter(|_| made.len() > 0) else { return Ok(()) };
-    let there = are_there(session, level, &made).await?;
-    for row in 0..made.rows() {
-        let item = if is_create { items.get(row).copied() } else { item_of(diagnosis, row) };
-        let has_fault = faults.iter().any(|fault| fault.item.is_none() || fault.item == item);
-        if !has_fault && made.number(row).is_some_and(|number| !there[number]) {
-            faults.push(WriteFault { kind: WriteFaultKind::CheckFailed, item, fields: Vec::new() });
+    let all: Vec<usize> = (0..targets.rows()).collect();
+    let changed = if diagnosis.operation == WriteOperation::Create { (&made, items.as_slice()) } else { (targets, all.as_slice()) };
+    after(session, diagnosis, changed, faults).await
+}
+
+/// Runs the statement of one row. Returns the keys of new rows; none if the database changed fewer rows than it was asked to.
+async fn written<S: WriteSession>(
+    session: &mut S,
+    diagnosis: &Diagnosis,
+    row: &RowStatement,
+    (targets, settling): (&Keys, Settling),
+) -> Result<Option<Keys>, SessionError> {
+    let width = diagnosis.key_kinds.len();
+    let statement = Statement::of(&row.sql, row.by_keys.then_some(targets));
+    let new = if diagnosis.operation == WriteOperation::Create {
+        Some(session.insert(statement, width).await?).filter(|new| new.len() > 0)
+    } else {
+        let expected = if row.by_keys { targets.len() as u64 } else { 1 };
+        (session.execute(statement).await? == expected).then(|| Keys::new(width))
+    };
+    if settling == Settling::EachRow {
+        session.settle_row(&diagnosis.table, &values_by_column(diagnosis, &row.values)).await?;
+    }
+    Ok(new)
+}
+
+/// Checks what the rows with these keys have become.
+async fn after<S: WriteSession>(
+    session: &mut S,
+    diagnosis: &Diagnosis,
+    (keys, items): (&Keys, &[usize]),
+    faults: &mut Vec<WriteFault>,
+) -> Result<(), TransactionError> {
+    if keys.len() == 0 {
+        return Ok(());
+    }
+    for reference in &diagnosis.references {
+        let Some(level) = &reference.holders else { continue };
+        let writes = |row: usize| reference.after.set[row].is_some() && !reference.is_made(row);
+        let fault = |item| WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields: reference.after.fields.clone() };
+        wrong_rows(session, (diagnosis, level), (keys, items), (&writes, &fault), faults).await?;
+    }
+    if let Some(level) = &diagnosis.after {
+        let fault = |item| WriteFault { kind: WriteFaultKind::CheckFailed, item, fields: Vec::new() };
+        wrong_rows(session, (diagnosis, level), (keys, items), (&|_| true, &fault), faults).await?;
+    }
+    Ok(())
+}
+
+/// Adds a fault for each row without one that a level does not have.
+async fn wrong_rows<S: WriteSession>(
+    session: &mut S,
+    (diagnosis, level): (&Diagnosis, &ChildLevel),
+    (keys, items): (&Keys, &[usize]),
+    (concerns, fault): (&dyn Fn(usize) -> bool, &dyn Fn(Option<usize>) -> WriteFault),
+    faults: &mut Vec<WriteFault>,
+) -> Result<(), TransactionError> {
+    let there = are_there(session, level, keys).await?;
+    for (row, number) in items.iter().enumerate() {
+        let item = item_of(diagnosis, *number);
+        let is_wrong = keys.number(row).is_some_and(|number| !there[number]);
+        if is_wrong && concerns(diagnosis.row_of(*number)) && !has_fault(faults, item) {
+            faults.push(fault(item));
         }
     }
     Ok(())
+}
+
+fn values_by_column(diagnosis: &Diagnosis, values: &[(FieldId, Option<Value>)]) -> Vec<(String, Option<Value>)> {
+    values.iter().map(|(id, value)| (diagnosis.columns[*id].clone(), value.clone())).collect()
 }
 
 /// The faults that a refusal of the database means.
@@ -190,45 +225,63 @@ async fn explained<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
     refusal: &DatabaseRefusal,
-    item: Option<usize>,
-    values: &[(FieldId, Option<Value>)],
+    (item, values): (Option<usize>, &[(FieldId, Option<Value>)]),
 ) -> Result<Vec<WriteFault>, TransactionError> {
     let fault = |kind, fields| WriteFault { kind, item, fields };
     let found = match refusal {
         DatabaseRefusal::Constraint { name, kind } => {
-            let known = diagnosis.constraints.iter().find(|constraint| constraint.name == *name);
+            let known = diagnosis.facts.constraints.iter().find(|constraint| constraint.name == *name);
             let fields = known.map_or_else(Vec::new, |constraint| constraint.fields.clone());
-            let is_own_reference = known.is_some_and(|constraint| constraint.kind == ConstraintKind::ForeignKey);
-            let kind = match kind {
-                RefusalKind::InUse if is_own_reference && diagnosis.operation != WriteOperation::Delete => RefusalKind::Reference,
-                kind => *kind,
-            };
-            vec![fault(fault_kind(kind), if kind == RefusalKind::InUse { Vec::new() } else { fields })]
+            match kind {
+                RefusalKind::Unique => vec![fault(WriteFaultKind::Exists, fields)],
+                RefusalKind::Other => vec![fault(WriteFaultKind::Refused, fields)],
+                RefusalKind::ForeignKey => {
+                    let is_own = known.is_some_and(|constraint| constraint.kind == ConstraintKind::ForeignKey);
+                    let is_written = values.iter().any(|(id, _)| fields.contains(id));
+                    let is_of_other = diagnosis.facts.referring.contains(name);
+                    let kind = foreign_key_fault(diagnosis.operation, (is_own && is_written, is_of_other));
+                    vec![fault(kind, if kind == WriteFaultKind::NoSuchRow { fields } else { Vec::new() })]
+                }
+            }
         }
         DatabaseRefusal::Columns { columns, kind } => {
-            vec![fault(fault_kind(*kind), fields_of(diagnosis, columns))]
+            let kind = if *kind == RefusalKind::Unique { WriteFaultKind::Exists } else { WriteFaultKind::Refused };
+            vec![fault(kind, fields_of(diagnosis, columns))]
         }
-        DatabaseRefusal::SomeReference if diagnosis.operation == WriteOperation::Delete => vec![fault(WriteFaultKind::InUse, Vec::new())],
         DatabaseRefusal::SomeReference => {
-            let values: Vec<(String, Option<Value>)> =
-                values.iter().map(|(id, value)| (diagnosis.columns[*id].clone(), value.clone())).collect();
-            let broken = session.broken_references(&diagnosis.table, &values).await?;
-            let faults: Vec<WriteFault> =
-                broken.iter().map(|columns| fault(WriteFaultKind::NoSuchRow, fields_of(diagnosis, columns))).collect();
-            if faults.is_empty() { vec![fault(WriteFaultKind::InUse, Vec::new())] } else { faults }
+            let broken = session.broken_references(&diagnosis.table, &values_by_column(diagnosis, values)).await?;
+            if broken.is_empty() {
+                let is_referred_to = !diagnosis.facts.referring.is_empty();
+                vec![fault(foreign_key_fault(diagnosis.operation, (false, is_referred_to)), Vec::new())]
+            } else {
+                broken.iter().map(|columns| fault(WriteFaultKind::NoSuchRow, fields_of(diagnosis, columns))).collect()
+            }
         }
-        DatabaseRefusal::Range | DatabaseRefusal::Other => vec![fault(WriteFaultKind::Refused, Vec::new())],
+        DatabaseRefusal::Range | DatabaseRefusal::Value => vec![fault(WriteFaultKind::Refused, beyond_limits(diagnosis, values))],
+        DatabaseRefusal::Other => vec![fault(WriteFaultKind::Refused, Vec::new())],
     };
     Ok(found)
 }
 
-fn fault_kind(kind: RefusalKind) -> WriteFaultKind {
-    match kind {
-        RefusalKind::Unique => WriteFaultKind::Exists,
-        RefusalKind::Reference => WriteFaultKind::NoSuchRow,
-        RefusalKind::InUse => WriteFaultKind::InUse,
-        RefusalKind::Other => WriteFaultKind::Refused,
+/// What a broken foreign key means: one of the row itself, or one that leads to the row. A trigger may break any other.
+fn foreign_key_fault(operation: WriteOperation, (is_own, is_of_other): (bool, bool)) -> WriteFaultKind {
+    match operation {
+        WriteOperation::Delete => WriteFaultKind::InUse,
+        WriteOperation::Create => WriteFaultKind::NoSuchRow,
+        WriteOperation::Update | WriteOperation::Restore if is_own => WriteFaultKind::NoSuchRow,
+        WriteOperation::Update | WriteOperation::Restore if is_of_other => WriteFaultKind::InUse,
+        WriteOperation::Update | WriteOperation::Restore => WriteFaultKind::Refused,
     }
+}
+
+/// The fields whose values do not fit their columns.
+fn beyond_limits(diagnosis: &Diagnosis, values: &[(FieldId, Option<Value>)]) -> Vec<FieldId> {
+    let limits = &diagnosis.facts.limits;
+    let is_beyond = |(id, value): &&(FieldId, Option<Value>)| {
+        let value = value.as_ref().unwrap_or(&Value::Null);
+        limits.iter().any(|(limited, limit)| limited == id && !limit.takes(value))
+    };
+    values.iter().filter(is_beyond).map(|(id, _)| *id).collect()
 }
 
 fn fields_of(diagnosis: &Diagnosis, columns: &[String]) -> Vec<FieldId> {

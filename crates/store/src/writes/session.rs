@@ -9,13 +9,25 @@ use crate::run::{RelatedRows, StatementPart};
 
 /// An open transaction.
 pub(crate) trait WriteSession: RelatedRows {
-    /// The keys that a statement returns, one a row.
-    async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError>;
+    /// The rows that a statement returns, each part as a part of a key; none is NULL.
+    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Vec<Option<Vec<u8>>>>, SessionError>;
 
     /// The rows with these keys, which the write finds, checks or answers.
     async fn rows(&mut self, part: StatementPart, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error>;
 
-    /// Runs a statement; returns how many rows it changed.
+    /// The keys that a statement returns, one a row.
+    async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
+        let mut keys = Keys::new(width);
+        for row in self.read(statement, width).await? {
+            keys.add(row.iter().map(Option::as_deref));
+        }
+        Ok(keys)
+    }
+
+    /// Runs a statement that makes rows; returns their keys.
+    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError>;
+
+    /// Runs a statement that changes rows; returns how many.
     async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError>;
 
     /// Runs a statement that changes rows, and reads the rows with these keys after it. Returns also how many rows it changed.
@@ -33,8 +45,11 @@ pub(crate) trait WriteSession: RelatedRows {
     /// The numbers of given keys that a statement returns, counted from zero.
     async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError>;
 
-    /// Makes constraints that wait for the end of the transaction speak now.
+    /// Makes constraints that wait for the end of the transaction speak now. It is the last step: no change is kept after it.
     async fn settle_constraints(&mut self) -> Result<(), SessionError>;
+
+    /// The same for a row that was written just now, with the values that it sets in its columns. Other steps may follow.
+    async fn settle_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), SessionError>;
 
     async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError>;
 
@@ -108,7 +123,7 @@ impl From<Error> for SessionError {
 /// Why a database refused data. Its own message stays in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseRefusal {
-    /// A constraint of this name. The flag says whether rows of another table refer to the row.
+    /// A constraint of this name.
     Constraint { name: String, kind: RefusalKind },
     /// A constraint of these columns.
     Columns { columns: Vec<String>, kind: RefusalKind },
@@ -116,6 +131,8 @@ pub(crate) enum DatabaseRefusal {
     SomeReference,
     /// A number beyond the range of its column.
     Range,
+    /// A value that does not fit its column.
+    Value,
     /// Anything else.
     Other,
 }
@@ -123,8 +140,7 @@ pub(crate) enum DatabaseRefusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefusalKind {
     Unique,
-    Reference,
-    /// Rows of another table refer to the row.
-    InUse,
+    /// A foreign key, of this table or of one that refers to it.
+    ForeignKey,
     Other,
 }

@@ -174,7 +174,7 @@ async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut
                 check_count(changed, expected)?;
                 continue;
             }
-            let new = session.keys(statement, query.key_kinds.len()).await?;
+            let new = session.insert(statement, query.key_kinds.len()).await?;
             for key in new.each() {
                 let Some(item) = items.next() else { return Err(TransactionError::Unexplained) };
                 if made.len() <= *item {

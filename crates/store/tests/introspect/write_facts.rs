@@ -28,7 +28,7 @@ fn constraints(table: &Table) -> Vec<String> {
 fn named(catalog: &Catalog, name: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
     let resource = catalog.resource(catalog.by_name(name).unwrap());
     let names = |fields: &[usize]| fields.iter().map(|id| resource.fields[*id].name.as_str()).collect::<Vec<_>>().join(" ");
-    let TableFacts { unique_keys, constraints } = &resource.write_rules().unwrap().facts;
+    let TableFacts { unique_keys, constraints, .. } = &resource.write_rules().unwrap().facts;
     let constraints = constraints.iter().map(|found| format!("{:?} {} ({})", found.kind, found.name, names(&found.fields)));
     let defaults = resource.fields.iter().filter(|field| field.rules.has_default).map(|field| field.name.clone());
     let mut constraints: Vec<String> = constraints.collect();

@@ -9,7 +9,7 @@ use crate::world::World;
 use serde_json::{Map, Value};
 
 /// One row of a payload.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Item {
     /// The key, if a list names the row by it.
     pub(super) key: Vec<Cell>,

@@ -13,8 +13,16 @@ use crate::world::{Row, World};
 impl Writing<'_> {
     /// Changes the rows one after the other, and checks what they have become.
     pub(super) fn change(&self, items: &[Item], targets: &[Key], moment: &Moment) -> Result<(WriteOutcome, Option<World>), WriteOutcome> {
-        let mut attempt =
-            Attempt { world: self.world.clone(), faults: Vec::new(), broken: Vec::new(), refused: Vec::new(), changed: Vec::new() };
+        let mut attempt = Attempt {
+            world: self.world.clone(),
+            faults: Vec::new(),
+            broken: Vec::new(),
+            refused: Vec::new(),
+            changed: Vec::new(),
+            wanted: Vec::new(),
+            targets: targets.to_vec(),
+            items: items.to_vec(),
+        };
         let answer_before = (self.request.form.operation() == "delete").then(|| self.answer(self.world, targets));
         if self.request.form == Form::Create {
             for (index, item) in items.iter().enumerate() {
@@ -59,7 +67,8 @@ impl Writing<'_> {
         let mut next = attempt.world.clone();
         next.rows_mut(&self.resource.name).push(row.clone());
         // A row that refers to a refused row of the same payload may be right.
-        let mut faults = if self.refers_to(earlier, &row) { Vec::new() } else { self.references(&next, item, &row, &place, &[]) };
+        let missing = if self.refers_to(earlier, &row) { Vec::new() } else { self.references(&next, item, &row, &place, &[]) };
+        let mut faults = Vec::new();
         for key in &self.world.table(&self.resource.name).unique {
             let values = |item: &Item| -> Option<Key> {
                 let value =
@@ -69,10 +78,15 @@ impl Writing<'_> {
             let Some(wanted) = values(item) else { continue };
             let held = |row: &Row| same_key(&key.iter().map(|name| row[self.resource.index(name)].clone()).collect::<Key>(), &wanted);
             let is_taken = self.world.rows(&self.resource.name).iter().any(held);
+            // A conflict would tell whether there is such a row.
+            if missing.iter().any(|(own, _)| own.iter().any(|name| key.contains(&name.as_str()))) {
+                continue;
+            }
             if is_taken || earlier.iter().any(|item| values(item).is_some_and(|values| same_key(&values, &wanted))) {
                 faults.extend(self.faults_at("EXISTS", key, item, &place));
             }
         }
+        faults.extend(missing.into_iter().flat_map(|(_, faults)| faults));
         if !faults.is_empty() {
             return attempt.faults.extend(faults);
         }
@@ -113,7 +127,9 @@ impl Writing<'_> {
                     stuck.push(declared.name.as_str());
                 }
             }
-            faults.extend(self.references(&self.with_row(&next, index, &row), item, &row, &place, &stuck));
+            let missing = self.references(&self.with_row(&next, index, &row), item, &row, &place, &stuck);
+            faults.extend(self.conflicts(attempt, item, (&row, key), (&missing, &stuck)));
+            faults.extend(missing.into_iter().flat_map(|(_, faults)| faults));
             next.rows_mut(&self.resource.name)[index] = row;
             changed.push(index);
         }
@@ -123,6 +139,48 @@ impl Writing<'_> {
             attempt.faults.extend(faults);
         }
         attempt.changed.extend(keys.iter().map(|key| (place.clone(), key.clone())));
+    }
+
+    /// The unique keys that another row has, or an earlier row of the same write. A key with a part that refers to no row is left out.
+    fn conflicts(
+        &self,
+        attempt: &mut Attempt,
+        item: &Item,
+        (row, own): (&Row, &Key),
+        (missing, stuck): (&[MissingReference], &[&str]),
+    ) -> Vec<WriteFault> {
+        let place = self.item_place(if is_list(self.request) { attempt.changed.len() } else { 0 });
+        let values = |row: &Row, key: &[&str]| -> Key { key.iter().map(|name| row[self.resource.index(name)].clone()).collect() };
+        let mut faults = Vec::new();
+        for (number, key) in self.world.table(&self.resource.name).unique.iter().enumerate() {
+            let fields: Vec<usize> = key.iter().map(|name| self.resource.index(name)).collect();
+            let is_added = fields.iter().any(|field| item.add.iter().any(|(added, _)| added == field));
+            let wanted = values(row, key);
+            let is_changed = fields.iter().any(|field| item.writes(*field)) && !wanted.iter().any(Cell::is_null);
+            let is_stuck = key.iter().any(|name| stuck.contains(name));
+            if !is_changed || is_stuck || (is_added && attempt.targets.len() > 1) {
+                continue;
+            }
+            // The database decides whether another row of the write makes way in time.
+            let makes_way = |other: &Row, key_of: &Key| {
+                let Some(place) = attempt.targets.iter().position(|target| same_key(target, key_of)) else { return false };
+                let item = &attempt.items[if is_list(self.request) { place } else { 0 }];
+                let set = |field: &usize| item.set.iter().find(|(set, _)| set == field).map_or(&other[*field], |(_, cell)| cell).clone();
+                let after: Key = fields.iter().map(set).collect();
+                fields.iter().any(|field| item.writes(*field)) && !same_key(&after, &wanted)
+            };
+            let is_held = |other: &Row| {
+                let key_of = self.key_of(other);
+                !same_key(&key_of, own) && same_key(&values(other, key), &wanted) && !makes_way(other, &key_of)
+            };
+            let is_taken = attempt.wanted.iter().any(|(other, earlier)| *other == number && same_key(earlier, &wanted));
+            let is_hidden = missing.iter().any(|(own, _)| own.iter().any(|name| key.contains(&name.as_str())));
+            if !is_hidden && (is_taken || self.world.rows(&self.resource.name).iter().any(is_held)) {
+                faults.extend(self.faults_at("EXISTS", key, item, &place));
+            }
+            attempt.wanted.push((number, wanted));
+        }
+        faults
     }
 
     fn with_row(&self, world: &World, index: usize, row: &Row) -> World {
@@ -161,10 +219,10 @@ impl Writing<'_> {
 
     /// The references that the item writes and that lead to no row that the viewer can read. A number that is stuck in its range leads
     /// nowhere.
-    fn references(&self, world: &World, item: &Item, row: &Row, place: &str, stuck: &[&str]) -> Vec<WriteFault> {
+    fn references(&self, world: &World, item: &Item, row: &Row, place: &str, stuck: &[&str]) -> Vec<MissingReference> {
         let session = Session::new(world, self.viewer);
         let resource = session.resource(&self.resource.name);
-        let mut faults = Vec::new();
+        let mut missing = Vec::new();
         for relation in resource.relations.iter().filter(|relation| !relation.many && relation.through.is_none()) {
             let own: Vec<&str> = relation.on.iter().map(|(own, _)| own.as_str()).collect();
             let is_written = own.iter().any(|name| item.writes(resource.index(name)));
@@ -172,10 +230,11 @@ impl Writing<'_> {
             let can_read = self.viewer.can_read(session.resource(&relation.target));
             let is_stuck = own.iter().any(|name| stuck.contains(name));
             if is_written && !is_null && !is_stuck && can_read && session.related(resource, row, relation).is_empty() {
-                faults.extend(self.faults_at("NO_SUCH_ROW", &own, item, place));
+                let faults = self.faults_at("NO_SUCH_ROW", &own, item, place);
+                missing.push((own.into_iter().map(str::to_owned).collect(), faults));
             }
         }
-        faults
+        missing
     }
 
     /// A fault at each of these fields that the payload has, or at the item.
@@ -226,6 +285,9 @@ impl Writing<'_> {
     }
 }
 
+/// The own fields of a reference that leads nowhere, and its faults.
+type MissingReference = (Vec<String>, Vec<WriteFault>);
+
 /// What the items of a write have done so far.
 struct Attempt {
     world: World,
@@ -235,4 +297,9 @@ struct Attempt {
     refused: Vec<String>,
     /// The places and keys of the items.
     changed: Vec<(String, Key)>,
+    /// The unique keys that changed rows shall have, each with its number.
+    wanted: Vec<(usize, Key)>,
+    /// The keys of all rows to change.
+    targets: Vec<Key>,
+    items: Vec<Item>,
 }

@@ -139,9 +139,12 @@ fn tables() -> BTreeMap<String, Table> {
     };
     let payment = Table {
         defaults: vec![("version", json!(3))],
-        unique: vec![&["id"], &["reference"], &["code"]],
+        unique: vec![&["id"], &["reference"], &["code"], &["customerId", "orderNo", "amount"]],
         foreign_keys: vec![ForeignKey { fields: &["customerId", "orderNo"], target: "crm.order", target_fields: &["customerId", "no"] }],
-        checks: vec![Check { fields: &["amount"], clause: json!({ "amount": { "ne": 13 } }) }],
+        checks: vec![
+            Check { fields: &["amount"], clause: json!({ "amount": { "ne": 13 } }) },
+            Check { fields: &["orderNo", "amount"], clause: json!({ "or": [{ "orderNo": { "ne": 1 } }, { "amount": { "ne": 5 } }] }) },
+        ],
         ..Table::default()
     };
     let sample = Table { unique: vec![&["code"]], ..Table::default() };

@@ -11,13 +11,14 @@ use crate::world::{Row, World};
 
 /// The same state for this viewer, with other rows out of reach, and how many cells and rows differ.
 pub fn twisted(world: &World, viewer: &Viewer, random: &mut Random) -> (World, usize) {
-    let mut twisted = world.clone();
+    let (mut twisted, restored) = (world.clone(), restored(world));
     let mut changes = 0;
     for resource in world.schema.resources() {
         let mut kept: Vec<Row> = Vec::new();
         let last = world.rows(&resource.name).len();
         for (index, row) in world.rows(&resource.name).iter().enumerate() {
-            let is_hidden = !is_permitted(world, viewer, resource, row);
+            // A restore may bring the rows into reach that depend on a deleted one.
+            let is_hidden = !is_permitted(&restored, viewer, resource, &restored.rows(&resource.name)[index]);
             // The last row stays, because a new key follows it.
             if is_hidden && index + 1 < last && random.one_in(4) && !database::is_in_use(world, resource, row) {
                 changes += 1;
@@ -35,6 +36,18 @@ pub fn twisted(world: &World, viewer: &Viewer, random: &mut Random) -> (World, u
         *twisted.rows_mut(&resource.name) = kept;
     }
     (twisted, changes)
+}
+
+/// The same state with all rows back that a write can restore.
+fn restored(world: &World) -> World {
+    let mut restored = world.clone();
+    let has_restore = |resource: &&Resource| resource.writes.as_ref().is_some_and(|writes| writes.right("restore").is_some());
+    for resource in world.schema.resources().filter(has_restore) {
+        let Some(field) = &resource.soft_delete else { continue };
+        let index = resource.index(field);
+        restored.rows_mut(&resource.name).iter_mut().for_each(|row| row[index] = Cell::Null);
+    }
+    restored
 }
 
 /// Whether the field decides on reach or on references.

@@ -1,6 +1,7 @@
 //! Checks one value of a payload: its type, null, and the value rules of its field.
 
 use crate::cell::Cell;
+use crate::decimal::Decimal;
 use crate::schema::{Field, Kind};
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -76,7 +77,7 @@ pub(super) fn sum(field: &Field, cell: &Cell, added: &Cell) -> Option<Cell> {
             fits.then_some(Cell::Whole(sum))
         }
         (Cell::Float(left), Cell::Float(right)) => Some(left + right).filter(|sum| sum.is_finite()).map(Cell::Float),
-        (Cell::Decimal(left), Cell::Decimal(right)) => Some(Cell::Decimal(left.plus(right))),
+        (Cell::Decimal(left), Cell::Decimal(right)) => Some(left.plus(right)).filter(Decimal::is_storable).map(Cell::Decimal),
         (left, right) => panic!("{left:?} and {right:?} have no sum"),
     }
 }

@@ -1,16 +1,16 @@
 //! What rows must be after the change, and what the answer shows of them.
 
-use crate::catalog::write_rules::{Bound, WriteOperation};
+use crate::catalog::write_rules::WriteOperation;
 use crate::catalog::{Constraint, FieldId, Relation};
 use crate::merge;
 use crate::payload::Returning;
 use crate::pointer::Layer;
 use crate::statement::Statement;
 
-use super::super::predicate::{Comparison, Predicate};
+use super::super::predicate::Predicate;
 use super::super::{Bounds, Child, Planner, Scope, Select, Table};
-use super::row::{Change, RowChange};
-use super::{Writing, references};
+use super::row::RowChange;
+use super::{Writing, bounds, references};
 
 impl<'c> Writing<'c, '_> {
     /// What rows must be after the change: in reach, as `check` says, with references that the viewer can read.
@@ -29,26 +29,6 @@ impl<'c> Writing<'c, '_> {
     fn requirements(&self, rows: &[RowChange], bounded: &[FieldId]) -> Requirements<'c> {
         let check = self.access.rules.check.as_ref().filter(|check| self.viewer().is_bound_by(check));
         Requirements { check, bounded: bounded.to_vec(), relations: self.written_relations(rows) }
-    }
-
-    /// The fields that the write adds to, and that have `min` or `max`.
-    pub(super) fn bounded_increments(&self, rows: &[RowChange]) -> Vec<FieldId> {
-        let resource = self.resource();
-        let changes = rows.first().into_iter().flat_map(|row| &row.changes);
-        let is_bounded = |id: &FieldId| {
-            let rules = &resource.fields[*id].rules.values;
-            rules.min.is_some() || rules.max.is_some()
-        };
-        changes.filter(|(_, change)| matches!(change, Change::Add(_))).map(|(id, _)| *id).filter(is_bounded).collect()
-    }
-
-    /// The rows in which a field is within its bounds.
-    pub(super) fn range(&mut self, id: FieldId) -> Option<Child<'c>> {
-        let itself = &self.access.rules.itself;
-        self.part(&Statement::empty(Layer::Policy), |planner, table| {
-            let filter = within_bounds(&table, id);
-            Self::rows_by_key(planner, itself, table, vec![(Layer::Bounds, filter)])
-        })
     }
 
     /// The rows of the answer, as a read would show them. A viewer that may not read sees the key alone, as far as a reader would see it.
@@ -110,20 +90,10 @@ impl<'c> Requirements<'c> {
         if let Some(check) = self.check {
             filters.push((Layer::Check, planner.constraint(table.resource, table.alias, &check.statement)));
         }
-        filters.extend(self.bounded.iter().map(|id| (Layer::Bounds, within_bounds(table, *id))));
+        filters.extend(self.bounded.iter().map(|id| (Layer::Bounds, bounds::within(table, *id))));
         for relation in self.relations {
             filters.extend(references::written(planner, table, relation, rows).map(|filter| (Layer::Reference, filter)));
         }
         filters
     }
-}
-
-/// The field is NULL, or within `min` and `max`.
-fn within_bounds<'c>(table: &Table<'c>, id: FieldId) -> Predicate<'c> {
-    let column = table.column(id);
-    let rules = &column.field.rules.values;
-    let compare = |comparison, bound: &Bound| Predicate::Compare { column, comparison, value: bound.value.clone() };
-    let min = rules.min.as_ref().map(|min| compare(Comparison::Gte, min));
-    let max = rules.max.as_ref().map(|max| compare(Comparison::Lte, max));
-    Predicate::any(vec![Predicate::IsNull(column), Predicate::all(min.into_iter().chain(max).collect())])
 }

@@ -1,6 +1,5 @@
 //! The to-one relations that a write sets: they must lead to rows that the viewer can read.
 
-use crate::catalog::write_rules::WriteOperation;
 use crate::catalog::{FieldId, Link, Relation};
 use crate::payload::WriteForm;
 use crate::pointer::Layer;
@@ -19,7 +18,7 @@ pub(crate) struct ReferencePlan<'c> {
     pub(crate) child: Child<'c>,
     /// The fields of the target, if new rows of the same payload can be the target.
     pub(crate) made_fields: Option<Vec<FieldId>>,
-    /// The rows that lead to such a row, or nowhere. Only for an update, which may write a part of the fields.
+    /// The rows that refer to such a row, or to none.
     pub(crate) holders: Option<Child<'c>>,
 }
 
@@ -58,9 +57,6 @@ impl<'c> Writing<'c, '_> {
     }
 
     fn holders(&mut self, relation: &'c Relation) -> Option<Child<'c>> {
-        if self.form.operation() != WriteOperation::Update {
-            return None;
-        }
         let itself = &self.access.rules.itself;
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
             let filters = reference(planner, &table, relation).map(|filter| (Layer::Reference, filter)).into_iter().collect();

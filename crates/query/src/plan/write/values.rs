@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::catalog::Field;
+use crate::catalog::{Field, Stored};
 use crate::catalog::write_rules::Bound;
 use crate::error::Code;
 use crate::json::Json;
@@ -17,12 +17,21 @@ pub(super) fn check(field: &Field, json: &Json) -> Result<Value, (Code, String)>
     }
     let value = value::written(&field.kind, json).map_err(|message| (Code::WriteType, format!("`{name}` {message}")))?;
     match (&value, json) {
+        (Value::Timestamp(micros), _) if field.stored == Stored::Unix && !is_kept_in_seconds(*micros) => {
+            let message = format!("`{name}` is stored as a number of seconds, which does not keep all digits of this value; leave out the fraction");
+            Err((Code::WriteType, message))
+        }
         (Value::Null, _) if !field.nullable => {
             Err((Code::NullValue, format!("`{name}` is never null; give it a value of type {}", field.kind.name())))
         }
         (Value::Null, _) => Ok(value),
         _ => rules(field, &value).map_err(|message| (Code::ValueRule, format!("`{name}` {message}"))).map(|()| value),
     }
+}
+
+/// Whether a double of seconds since 1970 has the same microsecond.
+fn is_kept_in_seconds(micros: i64) -> bool {
+    micros % 1_000_000 == 0 || (micros as f64 / 1e6 * 1e6).round() as i64 == micros
 }
 
 fn has_nul(json: &Json) -> bool {

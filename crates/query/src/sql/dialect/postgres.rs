@@ -26,7 +26,7 @@ pub(super) use join_columns::{
 use json_comparison::comparable_json;
 pub(super) use scales::extreme_decimal;
 pub(in crate::sql) use stored::inserted_rows;
-pub(super) use stored::{added, stored_value};
+pub(super) use stored::{added, added_key, stored_value};
 
 /// Columns of different collations do not compare, and a nondeterministic collation has no patterns and equates different strings.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";

@@ -11,7 +11,7 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 pub(super) use self::derived::{bucket, json_path, related};
-pub(super) use self::stored::{added, stored_value};
+pub(super) use self::stored::{added, added as added_key, stored_value};
 pub(super) use self::{fitted as grouped, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
 use super::super::{Arity, Kind, Source, Writer};

@@ -38,7 +38,7 @@ pub(super) fn changes(plan: &WritePlan<'_>, count: KeyCount, dialect: Dialect) -
 /// One INSERT for all rows with the same columns: a row may leave a column to the database. Rows that can refer to each other keep their
 /// order.
 fn inserts(resource: &Resource, rows: &[RowChange], dialect: Dialect) -> Vec<WriteChange> {
-    let is_ordered = resource.refers_to_itself();
+    let is_ordered = resource.references_to_itself().next().is_some();
     let mut groups: Vec<(Vec<FieldId>, Vec<usize>)> = Vec::new();
     for (item, row) in rows.iter().enumerate() {
         let mut fields: Vec<FieldId> = row.fields().collect();
@@ -49,7 +49,8 @@ fn inserts(resource: &Resource, rows: &[RowChange], dialect: Dialect) -> Vec<Wri
             None => groups.push((fields, vec![item])),
         }
     }
-    let at_once = dialect::strategies(dialect).inserts_rows_at_once;
+    // Within one statement a row could refer to a later one.
+    let at_once = dialect::strategies(dialect).inserts_rows_at_once && !(is_ordered && rows.iter().any(|row| refers_to_itself(resource, row)));
     let group = |(fields, items): (Vec<FieldId>, Vec<usize>)| {
         if at_once && items.len() > 1 && !fields.is_empty() {
             return WriteChange { sql: insert_many(resource, &fields, rows, &items, dialect), more: Vec::new(), items };
@@ -60,6 +61,12 @@ fn inserts(resource: &Resource, rows: &[RowChange], dialect: Dialect) -> Vec<Wri
         WriteChange { sql: first.unwrap_or_else(|| Writer::new(dialect).finish()), more, items }
     };
     groups.into_iter().map(group).collect()
+}
+
+/// Whether the row may refer to another row of the resource.
+fn refers_to_itself(resource: &Resource, row: &RowChange) -> bool {
+    let own = resource.references_to_itself();
+    own.flatten().any(|id| *value_of(row, id) != Value::Null)
 }
 
 fn value_of(row: &RowChange, id: FieldId) -> &Value {
@@ -96,7 +103,9 @@ fn insert_many(resource: &Resource, fields: &[FieldId], rows: &[RowChange], item
 
 fn begin_insert(resource: &Resource, fields: &[FieldId], dialect: Dialect) -> Writer {
     let mut writer = Writer::new(dialect);
-    writer.raw("INSERT INTO ");
+    writer.raw("INSERT ");
+    or_abort(&mut writer, resource);
+    writer.raw("INTO ");
     writer.table_name(&resource.table);
     if !fields.is_empty() {
         writer.raw(" (");
@@ -104,6 +113,14 @@ fn begin_insert(resource: &Resource, fields: &[FieldId], dialect: Dialect) -> Wr
         writer.raw(")");
     }
     writer
+}
+
+/// A constraint of SQLite may delete the rows that are in the way, or skip the new one. The clause of a statement counts for its triggers
+/// too, so it is there only where a constraint needs it.
+fn or_abort(writer: &mut Writer, resource: &Resource) {
+    if resource.write_rules().is_some_and(|rules| rules.facts.decides_conflicts) {
+        writer.raw("OR ABORT ");
+    }
 }
 
 fn returning(writer: &mut Writer, resource: &Resource) {
@@ -139,6 +156,7 @@ pub(super) fn update_columns<'r>(resource: &Resource, changes: impl IntoIterator
 fn begin_update<'r>(resource: &Resource, changes: impl IntoIterator<Item = (FieldId, &'r Change)>, dialect: Dialect) -> Writer {
     let mut writer = Writer::new(dialect);
     writer.raw("UPDATE ");
+    or_abort(&mut writer, resource);
     writer.table_name(&resource.table);
     writer.raw(" AS t0 SET ");
     writer.separated(", ", changes, |writer, (id, change)| {

@@ -1,6 +1,6 @@
 //! The statements that find out why a write was refused: all faults of all rows.
 
-use crate::catalog::write_rules::{TableConstraint, WriteOperation};
+use crate::catalog::write_rules::{TableFacts, WriteOperation};
 use crate::catalog::{Field, FieldId, Resource};
 use crate::plan::predicate::{Alias, Column};
 use crate::plan::write::{Change, RowChange, WritePlan};
@@ -23,54 +23,66 @@ pub struct Diagnosis {
     pub key_kinds: Vec<Kind>,
     pub target: Option<Target>,
     /// References that must lead to a row that the caller can read.
-    pub references: Vec<KeyedCheck>,
-    /// References that the payload changes in part.
-    pub partial_references: Vec<PartialReference>,
-    /// Unique keys of new rows.
-    pub unique_keys: Vec<UniqueLookup>,
+    pub references: Vec<ReferenceCheck>,
+    /// Unique keys that the write changes.
+    pub unique_keys: Vec<UniqueCheck>,
     pub increments: Vec<IncrementCheck>,
     pub rows: Vec<RowStatement>,
     pub after: Option<ChildLevel>,
-    /// The constraints of the table, by name.
-    pub constraints: Vec<TableConstraint>,
+    /// What the database enforces in the table.
+    pub facts: TableFacts,
     /// The column of each field; empty for a derived one.
     pub columns: Vec<String>,
     pub table: String,
 }
 
-/// Rows that must exist for values of the payload.
+impl Diagnosis {
+    /// The row of the payload that a changed row gets its values from.
+    pub fn row_of(&self, changed: usize) -> usize {
+        if self.is_list || self.operation == WriteOperation::Create { changed } else { 0 }
+    }
+}
+
+/// The values that some fields have after the write, in each row that it changes.
 #[derive(Clone, Debug)]
-pub struct KeyedCheck {
+pub struct ValuesAfter {
     pub fields: Vec<FieldId>,
     pub kinds: Vec<Kind>,
+    /// For each row of the payload the values that it sets, field by field; none if it writes no field of these.
+    pub set: Vec<Option<Vec<Option<Value>>>>,
+    /// Reads the fields of the rows with given keys, in the order of the keys, with what the write adds. None for new rows.
+    pub stored: Option<Sql>,
+    /// Whether the write adds to one of the fields.
+    pub has_sum: bool,
+}
+
+/// A reference that must lead to a row that the caller can read.
+#[derive(Clone, Debug)]
+pub struct ReferenceCheck {
+    pub after: ValuesAfter,
+    /// The rows of the target that the caller can read.
     pub level: ChildLevel,
-    /// For each row of the payload the values; none if it does not write all of them, or one is null.
-    pub values: Vec<Option<Vec<Value>>>,
     /// For each new row the values that later rows can refer to, if the reference leads to the same resource.
     pub made: Vec<Option<Vec<Value>>>,
+    /// The rows that refer to such a row, or to none. They show what the database itself put into a reference.
+    pub holders: Option<ChildLevel>,
 }
 
-/// A reference of which an update writes a part. The stored row has the rest.
-#[derive(Clone, Debug)]
-pub struct PartialReference {
-    pub fields: Vec<FieldId>,
-    pub item: usize,
-    /// The key of the row, if a list names it.
-    pub key: Option<Vec<Value>>,
-    /// Writes the fields of the reference alone.
-    pub sql: Sql,
-    /// The rows that lead to a row that the caller can read, or nowhere.
-    pub level: ChildLevel,
+impl ReferenceCheck {
+    /// Whether a new row refers to itself, or to an earlier row of the payload.
+    pub fn is_made(&self, row: usize) -> bool {
+        let Some(set) = self.after.set.get(row).and_then(Option::as_ref) else { return false };
+        let is_equal = |made: &Vec<Value>| made.iter().map(Some).eq(set.iter().map(Option::as_ref));
+        self.made.iter().take(row + 1).flatten().any(is_equal)
+    }
 }
 
-/// Rows that must not exist for values of the payload.
+/// A unique key of which no other row may have the values.
 #[derive(Clone, Debug)]
-pub struct UniqueLookup {
-    pub fields: Vec<FieldId>,
-    pub kinds: Vec<Kind>,
-    /// Returns the numbers of the keys that exist.
+pub struct UniqueCheck {
+    pub after: ValuesAfter,
+    /// Returns the numbers of the keys that a row has; in an update another row than the one whose own key follows.
     pub sql: Sql,
-    pub values: Vec<Option<Vec<Value>>>,
 }
 
 /// A field that the write adds to.
@@ -96,20 +108,16 @@ pub struct RowStatement {
 /// What to ask about a refused write.
 pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
     let (resource, dialect) = (plan.resource, query.dialect);
-    let operation = plan.form.operation();
-    let kinds = |fields: &[FieldId]| fields.iter().map(|id| dialect::key_kind(dialect, &resource.fields[*id])).collect();
-    let references = plan.references.iter().map(|reference| KeyedCheck {
-        kinds: kinds(&reference.fields),
+    let references = plan.references.iter().map(|reference| ReferenceCheck {
+        after: values_after(plan, &reference.fields, dialect),
         level: keyed_level(resource, &reference.child, KeyCount::Any, dialect),
-        values: plan.rows.iter().map(|row| values_of(row, &reference.fields)).collect(),
         made: plan.rows.iter().map(|row| values_of(row, reference.made_fields.as_ref()?)).collect(),
-        fields: reference.fields.clone(),
+        holders: reference.holders.as_ref().map(|holders| keyed_level(resource, holders, KeyCount::Any, dialect)),
     });
-    let unique_keys = plan.rules.facts.unique_keys.iter().filter(|_| operation == WriteOperation::Create).map(|fields| UniqueLookup {
-        kinds: kinds(fields),
-        sql: existing(resource, fields, dialect),
-        values: plan.rows.iter().map(|row| values_of(row, fields)).collect(),
-        fields: fields.clone(),
+    let own_key: &[FieldId] = if plan.target.is_some() { &resource.key } else { &[] };
+    let unique_keys = plan.rules.facts.unique_keys.iter().map(|fields| UniqueCheck {
+        after: values_after(plan, fields, dialect),
+        sql: existing(resource, fields, own_key, dialect),
     });
     let first = plan.rows.first();
     let added = first.into_iter().flat_map(|row| &row.changes).filter(|(id, change)| is_increment(plan, *id, change));
@@ -120,42 +128,81 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
         added.map(|change| IncrementCheck { field: change.0, sql: update_columns(resource, [change], dialect), range: range(change.0) });
     Diagnosis {
         dialect,
-        operation,
+        operation: plan.form.operation(),
         is_list: plan.is_list,
         key_kinds: query.key_kinds.clone(),
         target: query.target.clone(),
         references: references.collect(),
-        partial_references: partial_references(plan, dialect),
-        unique_keys: unique_keys.filter(|lookup| lookup.values.iter().any(Option::is_some)).collect(),
+        unique_keys: unique_keys.filter(|check| check.after.set.iter().any(Option::is_some)).collect(),
         increments: increments.collect(),
         rows: rows(plan, query, dialect),
         after: plan.check.as_ref().map(|child| keyed_level(resource, child, KeyCount::Any, dialect)),
-        constraints: plan.rules.facts.constraints.clone(),
+        facts: plan.rules.facts.clone(),
         columns: resource.fields.iter().map(column_name).collect(),
         table: resource.table.name.plain().to_owned(),
     }
 }
 
-fn partial_references(plan: &WritePlan<'_>, dialect: Dialect) -> Vec<PartialReference> {
-    let mut found = Vec::new();
-    for reference in &plan.references {
-        let Some(holders) = &reference.holders else { continue };
-        for (item, row) in plan.rows.iter().enumerate() {
-            let changes = || row.changes.iter().filter(|(id, _)| reference.fields.contains(id));
-            let is_empty = changes().any(|(_, change)| *change == Change::Set(Value::Null));
-            if changes().next().is_none() || is_empty || values_of(row, &reference.fields).is_some() {
-                continue;
-            }
-            found.push(PartialReference {
-                fields: reference.fields.clone(),
-                item,
-                key: plan.is_list.then(|| row.key.clone()),
-                sql: update_columns(plan.resource, changes(), dialect),
-                level: keyed_level(plan.resource, holders, KeyCount::Any, dialect),
-            });
-        }
+fn values_after(plan: &WritePlan<'_>, fields: &[FieldId], dialect: Dialect) -> ValuesAfter {
+    let resource = plan.resource;
+    ValuesAfter {
+        fields: fields.to_vec(),
+        kinds: fields.iter().map(|id| dialect::key_kind(dialect, &resource.fields[*id])).collect(),
+        set: plan.rows.iter().map(|row| set_parts(row, fields)).collect(),
+        stored: plan.target.is_some().then(|| stored(plan, fields, dialect)),
+        has_sum: fields.iter().any(|id| plan.adds_to(*id)),
     }
-    found
+}
+
+/// What the row sets of these fields; none if it writes none of them.
+fn set_parts(row: &RowChange, fields: &[FieldId]) -> Option<Vec<Option<Value>>> {
+    let changes: Vec<Option<&Change>> = fields.iter().map(|id| change_of(row, *id)).collect();
+    let set = |change: &Option<&Change>| match change {
+        Some(Change::Set(value)) => Some(value.clone()),
+        Some(Change::Add(_)) | None => None,
+    };
+    changes.iter().any(Option::is_some).then(|| changes.iter().map(set).collect())
+}
+
+fn change_of(row: &RowChange, id: FieldId) -> Option<&Change> {
+    row.changes.iter().find(|(field, _)| *field == id).map(|(_, change)| change)
+}
+
+/// The fields of the rows with given keys, with what the write adds.
+fn stored(plan: &WritePlan<'_>, fields: &[FieldId], dialect: Dialect) -> Sql {
+    let resource = plan.resource;
+    let own: Vec<&Field> = resource.key_fields().collect();
+    let mut writer = Writer::new(dialect);
+    writer.raw("SELECT ");
+    writer.separated(", ", fields, |writer, id| {
+        let column = Column { alias: Alias(0), field: &resource.fields[*id] };
+        match plan.rows.first().and_then(|row| change_of(row, *id)) {
+            Some(Change::Add(value)) => dialect::added_key(writer, column, value),
+            Some(Change::Set(_)) | None => dialect::key(writer, column),
+        }
+    });
+    writer.raw(" FROM ");
+    dialect::keys(&mut writer, &own);
+    join_keys(&mut writer, resource, &own);
+    writer.raw(" ORDER BY k.n");
+    writer.finish()
+}
+
+/// Joins the keys, whose first parts are values of these fields, with the table.
+fn join_keys(writer: &mut Writer, resource: &Resource, fields: &[&Field]) {
+    dialect::join_keys_first(writer);
+    writer.table_name(&resource.table);
+    writer.raw(" AS t0 ON ");
+    equal_keys(writer, fields, 0);
+}
+
+/// The fields equal the parts of a key from this one on.
+fn equal_keys(writer: &mut Writer, fields: &[&Field], first: usize) {
+    writer.enumerated(" AND ", fields, |writer, index, field| {
+        dialect::join_column_to_key(writer, Column { alias: Alias(0), field }, field);
+        writer.raw(" = k.v");
+        writer.number(first + index);
+    });
 }
 
 fn column_name(field: &Field) -> String {
@@ -205,28 +252,23 @@ fn set_values(row: &RowChange) -> Vec<(FieldId, Option<Value>)> {
 
 /// The values of these fields, if the row sets all of them and none is null.
 fn values_of(row: &RowChange, fields: &[FieldId]) -> Option<Vec<Value>> {
-    let value = |id: &FieldId| {
-        row.changes.iter().find_map(|(field, change)| match change {
-            Change::Set(value) if field == id && *value != Value::Null => Some(value.clone()),
-            _ => None,
-        })
-    };
-    fields.iter().map(value).collect()
+    let values: Vec<Value> = set_parts(row, fields)?.into_iter().collect::<Option<_>>()?;
+    Some(values).filter(|values| !values.contains(&Value::Null))
 }
 
-/// The numbers of the keys that a row of the table has, in reach or not: a unique index tells as much.
-fn existing(resource: &Resource, fields: &[FieldId], dialect: Dialect) -> Sql {
+/// The numbers of the keys that a row of the table has, in reach or not: a unique index tells as much. A row with the own key that follows
+/// in the same key does not count.
+fn existing(resource: &Resource, fields: &[FieldId], own_key: &[FieldId], dialect: Dialect) -> Sql {
+    let field = |id: &FieldId| &resource.fields[*id];
+    let (unique, own): (Vec<&Field>, Vec<&Field>) = (fields.iter().map(field).collect(), own_key.iter().map(field).collect());
     let mut writer = Writer::new(dialect);
-    let own: Vec<&Field> = fields.iter().map(|id| &resource.fields[*id]).collect();
     writer.raw("SELECT DISTINCT k.n FROM ");
-    dialect::keys(&mut writer, &own);
-    dialect::join_keys_first(&mut writer);
-    writer.table_name(&resource.table);
-    writer.raw(" AS t0 ON ");
-    writer.enumerated(" AND ", &own, |writer, index, field| {
-        dialect::join_column_to_key(writer, Column { alias: Alias(0), field }, field);
-        writer.raw(" = k.v");
-        writer.number(index);
-    });
+    dialect::keys(&mut writer, &[unique.as_slice(), &own].concat());
+    join_keys(&mut writer, resource, &unique);
+    if !own.is_empty() {
+        writer.raw(" AND NOT (");
+        equal_keys(&mut writer, &own, unique.len());
+        writer.raw(")");
+    }
     writer.finish()
 }

@@ -14,7 +14,7 @@ impl Maker<'_> {
             let count = self.random.below(4) + usize::from(!self.random.one_in(20));
             let mut rows: Vec<Value> = (0..count).map(|_| self.listed_row()).collect();
             if self.form == Form::Create && self.resource.name == "crm.category" {
-                self.refer_to_earlier(&mut rows);
+                self.refer_to_others(&mut rows);
             }
             body["payload"] = Value::Array(rows);
             return;
@@ -36,11 +36,12 @@ impl Maker<'_> {
         }
     }
 
-    /// Lets new categories refer to earlier ones of the same list.
-    fn refer_to_earlier(&mut self, rows: &mut [Value]) {
+    /// Lets new categories refer to others of the same list, seldom to later ones.
+    fn refer_to_others(&mut self, rows: &mut [Value]) {
         for index in 0..rows.len() {
             if self.random.one_in(2) {
-                let parent = rows[self.random.below(index + 1)]["code"].clone();
+                let last = if self.random.one_in(6) { rows.len() } else { index + 1 };
+                let parent = rows[self.random.below(last)]["code"].clone();
                 if parent.is_string() {
                     rows[index]["parentCode"] = parent;
                 }
@@ -95,10 +96,27 @@ impl Maker<'_> {
         if let Some(version) = version.filter(|_| !is_create && self.random.one_in(5)) {
             row.insert(version, json!(self.random.below(3) + 1));
         }
+        if self.random.one_in(8) {
+            self.clash(&mut row);
+        }
         if self.random.one_in(40) {
             row.insert("unknown".to_owned(), json!(1));
         }
         row
+    }
+
+    /// Takes values of unique keys from another row.
+    fn clash(&mut self, row: &mut Map<String, Value>) {
+        let is_create = self.form == Form::Create;
+        let Some(other) = self.random.choose(self.world.rows(&self.resource.name)).cloned() else { return };
+        for name in self.world.table(&self.resource.name).unique.iter().copied().flatten() {
+            let index = self.resource.index(name);
+            let field = &self.resource.fields[index];
+            let is_writable = if is_create { field.writes.create } else { field.writes.update };
+            if is_writable && field.writes.permission.is_none() && !self.random.one_in(5) {
+                row.insert(field.name.clone(), other[index].show(field.kind));
+            }
+        }
     }
 
     fn increment(&mut self) -> Value {
@@ -208,17 +226,17 @@ fn plausible(field: &Field) -> Vec<Value> {
         }
         "email" => return ["ana@example.org", "new@example.org", "x@y", "é@z"].iter().map(|text| json!(text)).collect(),
         "no" | "orderNo" => return (0..20).map(|number| json!(number)).collect(),
-        "amount" => return [1, 2, 13, 14, 0].iter().map(|number| json!(number)).collect(),
+        "amount" => return [1, 2, 5, 13, 14, 0].iter().map(|number| json!(number)).collect(),
         "points" => return [0, 1, 49, 50, 51, -100, -101].iter().map(|number| json!(number)).collect(),
         "credit" => return vec![json!("0"), json!("1000.00"), json!("1000.01"), json!(5), json!("-0.01"), json!("2.50")],
         _ => {}
     }
     match field.kind {
         Kind::Bool => vec![json!(true), json!(false)],
-        Kind::Int => vec![json!(0), json!(1), json!(-1), json!(50), json!(51), json!(i32::MAX), json!(i32::MIN)],
+        Kind::Int => vec![json!(0), json!(1), json!(-1), json!(5), json!(50), json!(51), json!(i32::MAX), json!(i32::MIN)],
         Kind::Bigint => vec![json!(0), json!(7), json!(i64::MAX), json!("-9223372036854775808"), json!("9007199254740993")],
         Kind::Float => vec![json!(0), json!(0.1), json!(-2.5), json!(1e308), json!(1e-300), json!(3)],
-        Kind::Decimal => vec![json!("0"), json!("1.50"), json!(2), json!("-0.001"), json!("12345678901234567890.123456789"), json!(0.25)],
+        Kind::Decimal => vec![json!("0"), json!("1.50"), json!(2), json!("-0.001"), json!("12345678901234567890.123456789"), json!(0.25), json!("9".repeat(300))],
         Kind::Text => ["", "x", "é'\"\\", "🎈", "NULL", "{a,b}", "$1", "a%_"].iter().map(|text| json!(text)).collect(),
         Kind::Uuid => vec![json!("00000000-0000-4000-8000-00000000000a"), json!("A0000000-0000-4000-8000-0000000000FF")],
         Kind::Date => vec![json!("2024-02-29"), json!("0001-01-01"), json!("2030-01-01"), json!("2030-01-02")],

@@ -1,4 +1,4 @@
-//! Values that are written into columns. PostgreSQL casts a value to the type of its column, but for enums and json.
+//! Values that are written into columns. PostgreSQL casts a value to the type of its column by itself, but for enums and json.
 
 use crate::catalog::{Field, Native};
 use crate::plan::predicate::Column;
@@ -7,6 +7,7 @@ use crate::value::Value;
 
 use super::super::super::{Arity, Kind, Source, Writer};
 use super::super::shared::scalar_kind;
+use super::key_kind;
 
 pub(in super::super) fn stored_value(writer: &mut Writer, field: &Field, value: &Value) {
     let arity = if matches!(field.kind, Type::Array(_)) { Arity::List } else { Arity::One };
@@ -55,6 +56,13 @@ pub(in super::super) fn added(writer: &mut Writer, column: Column<'_>, value: &V
     writer.bind(stored_kind(column.field), Arity::One, Source::Value(value.clone()));
 }
 
+pub(in super::super) fn added_key(writer: &mut Writer, column: Column<'_>, value: &Value) {
+    writer.raw("(");
+    added(writer, column, value);
+    writer.raw(")::");
+    writer.raw(key_kind(column.field).as_str());
+}
+
 /// A single is bound as a double, so that one beyond its range is refused rather than stored as infinity.
 fn stored_kind(field: &Field) -> Kind {
     match (field.kind.scalar(), &field.native) {
@@ -65,13 +73,17 @@ fn stored_kind(field: &Field) -> Kind {
 }
 
 fn column_type(writer: &mut Writer, field: &Field) {
-    match &field.native {
-        Native::Enum(name, _) => {
-            writer.raw("::");
-            writer.table_name(&name.0);
+    let enum_type = match &field.native {
+        Native::Enum(name, _) => Some(name),
+        Native::JsonText => return writer.raw("::json"),
+        _ => field.rules.enum_type.as_ref(),
+    };
+    if let Some(name) = enum_type {
+        writer.raw("::");
+        writer.table_name(&name.0);
+        if matches!(field.kind, Type::Array(_)) {
+            writer.raw("[]");
         }
-        Native::JsonText => writer.raw("::json"),
-        _ => {}
     }
 }
 

@@ -21,6 +21,10 @@ pub(in super::super) fn stored_value(writer: &mut Writer, field: &Field, value: 
             let text = text.trim_end_matches('Z').trim_end_matches('0').trim_end_matches('.').to_owned();
             writer.bind(Kind::Text, Arity::One, Source::Value(Value::Text(text)));
         }
+        // Bound as JSON it would be in the form in which values are compared.
+        (Value::Json(text), _) => {
+            writer.bind(Kind::Text, Arity::One, Source::Value(Value::Text(text.clone())));
+        }
         _ => place_value(writer, field, value),
     }
 }

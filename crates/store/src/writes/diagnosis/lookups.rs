@@ -1,0 +1,149 @@
+//! Looks up what the values of a write meet in the database: rows that they refer to, and rows that have the same unique key.
+
+use std::collections::HashSet;
+
+use query::catalog::FieldId;
+use query::sql::write::{Diagnosis, ReferenceCheck, UniqueCheck, ValuesAfter};
+use query::value::Value;
+
+use crate::assemble::Keys;
+
+use super::super::session::Statement;
+use super::super::transaction::are_there;
+use super::super::{Savepoint, SessionError, TransactionError, WriteFault, WriteFaultKind, WriteSession};
+use super::{item_of, note};
+
+/// The parts of a key, each as the database reads it.
+type Parts = Vec<Vec<u8>>;
+
+/// Adds the references that lead to no row that the caller can read.
+pub(super) async fn references<S: WriteSession>(
+    session: &mut S,
+    diagnosis: &Diagnosis,
+    targets: &Keys,
+    faults: &mut Vec<WriteFault>,
+) -> Result<(), TransactionError> {
+    for reference in &diagnosis.references {
+        let ReferenceCheck { after, level, .. } = reference;
+        let rows = values_after::<S>(diagnosis, after, targets, &stored(session, after, targets).await?);
+        let keys = keys_of_parts(after.kinds.len(), &rows);
+        let there = are_there(session, level, &keys).await?;
+        for row in 0..rows.len() {
+            let is_missing = keys.number(row).is_some_and(|number| !there[number]);
+            if is_missing && !reference.is_made(row) {
+                let (item, fields) = (item_of(diagnosis, row), after.fields.clone());
+                note(faults, WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds the unique keys that another row has, or an earlier row of the same write. A key with a part that refers to no row that the caller
+/// can read is left out: a conflict would tell whether there is such a row.
+pub(super) async fn unique_keys<S: WriteSession>(
+    session: &mut S,
+    diagnosis: &Diagnosis,
+    targets: &Keys,
+    faults: &mut Vec<WriteFault>,
+) -> Result<(), TransactionError> {
+    // Of several numbers that a write adds to, the database decides which may pass the others.
+    for UniqueCheck { after, sql } in diagnosis.unique_keys.iter().filter(|check| !check.after.has_sum || targets.len() < 2) {
+        let stored = stored(session, after, targets).await?;
+        let rows = values_after::<S>(diagnosis, after, targets, &stored);
+        let known: Vec<Parts> = targets.each().collect();
+        let own: Vec<&Parts> = (0..targets.rows()).filter_map(|row| known.get(targets.number(row)?)).collect();
+        let with_own_key = |(row, parts): (usize, &Option<Parts>)| {
+            let own = own.get(row).map_or(&[][..], |own| own.as_slice());
+            parts.as_ref().map(|parts| [parts, own].concat())
+        };
+        let wanted: Vec<Option<Parts>> = rows.iter().enumerate().map(with_own_key).collect();
+        let keys = keys_of_parts(after.kinds.len() + targets_width(targets), &wanted);
+        let mut is_held = vec![false; keys.len()];
+        if keys.len() > 0 {
+            for number in session.numbers(Statement::of(sql, Some(&keys))).await? {
+                is_held[number as usize] = true;
+            }
+        }
+        let mut taken: HashSet<&Parts> = HashSet::new();
+        for (row, parts) in rows.iter().enumerate() {
+            let Some(parts) = parts else { continue };
+            let item = item_of(diagnosis, row);
+            let is_taken = !taken.insert(parts);
+            let makes_way = |other: usize| {
+                let is_changed = after.set[diagnosis.row_of(other)].is_some() && rows[other].as_ref() != Some(parts);
+                other != row && is_changed && is_same(&stored[other], parts)
+            };
+            // The database decides whether another row of the write makes way in time.
+            let is_held = keys.number(row).is_some_and(|number| is_held[number]) && !(0..stored.len()).any(makes_way);
+            if (is_taken || is_held) && !has_missing_reference(faults, item, &after.fields) {
+                note(faults, WriteFault { kind: WriteFaultKind::Exists, item, fields: after.fields.clone() });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How many parts the key of a changed row has; new rows have none yet.
+fn targets_width(targets: &Keys) -> usize {
+    if targets.len() > 0 { targets.width() } else { 0 }
+}
+
+fn is_same(stored: &[Option<Vec<u8>>], parts: &Parts) -> bool {
+    stored.iter().map(Option::as_ref).eq(parts.iter().map(Some))
+}
+
+fn has_missing_reference(faults: &[WriteFault], item: Option<usize>, fields: &[FieldId]) -> bool {
+    let is_part = |fault: &&WriteFault| fault.item == item && fault.kind == WriteFaultKind::NoSuchRow;
+    faults.iter().filter(is_part).any(|fault| fault.fields.iter().any(|field| fields.contains(field)))
+}
+
+/// What the rows to change have in these fields, with what the write adds; nothing if a sum leaves the range of its type.
+async fn stored<S: WriteSession>(
+    session: &mut S,
+    after: &ValuesAfter,
+    targets: &Keys,
+) -> Result<Vec<Vec<Option<Vec<u8>>>>, TransactionError> {
+    let Some(sql) = after.stored.as_ref().filter(|_| targets.len() > 0) else { return Ok(Vec::new()) };
+    session.savepoint(Savepoint::Set).await?;
+    let stored = match session.read(Statement::of(sql, Some(targets)), after.kinds.len()).await {
+        Ok(rows) => rows,
+        Err(SessionError::Refused(_)) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    session.savepoint(Savepoint::Undo).await?;
+    // In the order of the rows, which may name one twice.
+    let row_of = |row| targets.number(row).and_then(|number| stored.get(number)).cloned();
+    Ok((0..targets.rows()).map_while(row_of).collect())
+}
+
+/// The values of the fields after the write, for each row that it makes or changes; none if one of them is NULL or unknown.
+fn values_after<S: WriteSession>(
+    diagnosis: &Diagnosis,
+    after: &ValuesAfter,
+    targets: &Keys,
+    stored: &[Vec<Option<Vec<u8>>>],
+) -> Vec<Option<Parts>> {
+    let count = if diagnosis.target.is_some() { targets.rows() } else { after.set.len() };
+    let row = |row: usize| {
+        let set = after.set[diagnosis.row_of(row)].as_ref()?;
+        let part = |(place, value): (usize, &Option<Value>)| match value {
+            Some(Value::Null) => None,
+            Some(value) => Some(S::key_part(after.kinds[place], value)),
+            None => stored.get(row)?[place].clone(),
+        };
+        set.iter().enumerate().map(part).collect()
+    };
+    (0..count).map(row).collect()
+}
+
+fn keys_of_parts(width: usize, rows: &[Option<Parts>]) -> Keys {
+    let mut keys = Keys::new(width);
+    for row in rows {
+        match row {
+            Some(parts) => keys.add(parts.iter().map(|part| Some(part.as_slice()))),
+            None => keys.add((0..width).map(|_| None)),
+        }
+    }
+    keys
+}
