@@ -14,8 +14,9 @@ use crate::types::{EnumValue, Scalar, Type};
 
 pub use column_limit::ColumnLimit;
 pub use derived::{Bucket, Derived, JsonPath, RelatedValue, TimeUnit};
-pub(crate) use resolve::resolve;
-pub use resolve::{CONNECTORS, MAX_WRITE_ROWS, OWN_CONTEXTS};
+pub use crate::manifest::MAX_WRITE_ROWS;
+pub use resolve::{CONNECTORS, OWN_CONTEXTS};
+pub(crate) use resolve::{Broken, Resolved, resolve};
 use write_rules::{FieldRules, TableFacts, WriteRules};
 
 /// The index of a resource in the catalog.
@@ -207,6 +208,8 @@ pub enum Native {
 pub enum ForeignForm {
     /// As the database writes it.
     Text,
+    /// `inet`, whose cast to text has a netmask that the database does not write
+    Address,
     /// `bytea`
     Base64,
     /// `interval`, in ISO 8601
@@ -293,6 +296,11 @@ impl Resource {
     /// The path of its operations: `/api/{context}/{plural}`, in kebab-case.
     pub fn path(&self) -> String {
         format!("/api/{}/{}", kebab(&self.context), kebab(&self.plural))
+    }
+
+    /// Whether the manifest narrows what its readers see.
+    pub fn has_constraint(&self) -> bool {
+        self.constraint.is_some()
     }
 
     /// Whether it is built in: a record of the identity half.

@@ -4,16 +4,19 @@
 mod cycles;
 mod derived;
 mod references;
+mod scope_fields;
 
-use crate::catalog::{self, Catalog, Constraint, ResourceId};
+use crate::catalog::{self, Broken, Catalog, Constraint, Resolved, ResourceId};
 use crate::error::Error;
 use crate::json::Json;
 use crate::manifest::{Manifest, ManifestError, ManifestFault, ResourceDeclaration};
+use crate::messages::{did_you_mean, quoted_list};
 use crate::parse;
 use crate::plan::check_constraint;
 use crate::pointer::Layer;
 
-pub use references::{Polarity, Reference};
+pub use references::{Condition, ConditionKind, Polarity, Reference};
+pub use scope_fields::ScopeField;
 
 impl Catalog {
     /// Resolves a manifest, or reports all its faults.
@@ -23,24 +26,29 @@ impl Catalog {
 
     /// Resolves a manifest together with the built-in one, which alone may declare the contexts of the identity half.
     pub fn resolve_beside(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
-        let mut catalog = catalog::resolve(own, manifest)?;
-        let mut faults = Vec::new();
+        let (catalog, faults) = Catalog::resolve_partly(own, manifest);
+        if faults.is_empty() { Ok(catalog) } else { Err(ManifestError(faults)) }
+    }
+
+    /// The same, with what there is of a catalog if the manifest has faults: without the declarations that have one, and only to find more
+    /// faults. They are in the order of the file.
+    pub fn resolve_partly(own: &Manifest, manifest: &Manifest) -> (Self, Vec<ManifestFault>) {
+        let Resolved { mut catalog, mut faults, broken } = catalog::resolve(own, manifest);
         // The id of a resource is the index of its declaration.
         for (id, declaration) in own.resources.iter().chain(&manifest.resources).enumerate() {
             if let Some((json, line)) = &declaration.constraint {
-                let found = constrain(&mut catalog, id, json, *line);
+                let found = constrain(&mut catalog, &broken, id, (json, *line));
                 faults.extend(found.into_iter().map(|message| ManifestFault { line: *line, message }));
             }
-            faults.extend(derived::set_filters(&mut catalog, id, declaration));
-            faults.extend(set_write_rules(&mut catalog, id, declaration));
+            faults.extend(derived::set_filters(&mut catalog, &broken, id, declaration));
+            faults.extend(set_write_rules(&mut catalog, &broken, id, declaration));
         }
-        if faults.is_empty() {
-            faults = cycles::faults(&catalog);
-        }
+        faults.extend(cycles::faults(&catalog));
         if faults.is_empty() {
             derived::set_requirements(&mut catalog);
         }
-        if faults.is_empty() { Ok(catalog) } else { Err(ManifestError(faults)) }
+        faults.sort_by_key(|fault| fault.line);
+        (catalog, faults)
     }
 }
 
@@ -58,21 +66,17 @@ impl Catalog {
 }
 
 /// Sets `scope` and `check` of a resource's writes, or returns their faults.
-fn set_write_rules(catalog: &mut Catalog, id: ResourceId, declaration: &ResourceDeclaration) -> Vec<ManifestFault> {
+fn set_write_rules(catalog: &mut Catalog, broken: &Broken, id: ResourceId, declaration: &ResourceDeclaration) -> Vec<ManifestFault> {
     let mut faults = Vec::new();
     let Some(write) = &declaration.write else { return faults };
     let mut rule = |word: &str, declared: &Option<(Json, usize)>| {
         let (json, line) = declared.as_ref()?;
         let (mut found, mut json) = (Vec::new(), json.clone());
         let unless = take_unless(&mut json, &mut found);
-        match &json {
-            Json::Object(entries) if entries.iter().all(|(key, _)| key == "where") && !entries.is_empty() => {}
-            _ => found.push(format!("`{word}` must be a table with `where`, and `unless` if a permission lifts it")),
-        }
+        write_rule_keys(word, &mut json, &mut found);
+        let is_named_broken = broken.is_named_in(&json);
         let statement = parse::statement(json, Layer::Policy);
-        if found.is_empty()
-            && let Err(error) = check_constraint(catalog, id, &statement)
-        {
+        if !is_named_broken && let Err(error) = check_constraint(catalog, id, &statement) {
             found.extend(error.faults.into_iter().map(|fault| format!("`{word}`: at {:?}: {}", fault.path, fault.message)));
         }
         faults.extend(found.into_iter().map(|message| ManifestFault { line: *line, message }));
@@ -86,17 +90,39 @@ fn set_write_rules(catalog: &mut Catalog, id: ResourceId, declaration: &Resource
     faults
 }
 
+/// Leaves nothing but `where` in a `scope` or a `check`, and reports other keys.
+fn write_rule_keys(word: &str, json: &mut Json, messages: &mut Vec<String>) {
+    const KEYS: [&str; 2] = ["where", "unless"];
+    let needed = format!("`{word}` must be a table with `where`, and `unless` if a permission lifts it");
+    let Json::Object(entries) = json else {
+        messages.push(needed);
+        *json = Json::Object(Vec::new());
+        return;
+    };
+    let others: Vec<String> = entries.iter().map(|(key, _)| key.clone()).filter(|key| key != "where").collect();
+    for key in &others {
+        messages.push(format!("unknown key `{key}`{}; `{word}` takes {}", did_you_mean(key, &KEYS), quoted_list(&KEYS)));
+    }
+    entries.retain(|(key, _)| key == "where");
+    if entries.is_empty() && others.is_empty() {
+        messages.push(needed);
+    }
+}
+
 fn messages(catalog: &Catalog, id: ResourceId, error: Error) -> Vec<String> {
     let name = &catalog.resources[id].full_name;
     error.faults.into_iter().map(|fault| format!("constraint of `{name}`: at {:?}: {}", fault.path, fault.message)).collect()
 }
 
 /// Sets the constraint of a resource, or returns its faults.
-fn constrain(catalog: &mut Catalog, id: ResourceId, json: &Json, line: usize) -> Vec<String> {
+fn constrain(catalog: &mut Catalog, broken: &Broken, id: ResourceId, (json, line): (&Json, usize)) -> Vec<String> {
     let mut found = Vec::new();
     let mut json = json.clone();
     let unless = take_unless(&mut json, &mut found);
     forbidden_keys(&json, &mut found);
+    if broken.is_named_in(&json) {
+        return found;
+    }
     let statement = parse::statement(json, Layer::Policy);
     match check_constraint(catalog, id, &statement) {
         Ok(()) => catalog.resources[id].constraint = Some(Constraint { statement, unless, line }),

@@ -1,6 +1,7 @@
 //! JSON Schema and TypeScript of statements, rows and writes. Equal catalogs give equal bytes. Hidden fields are left out, except those that
 //! a payload may have; a masked field is in rows, and in statements if a permission removes the mask.
 
+mod graphql_names;
 pub mod json_schema;
 mod names;
 pub mod typescript;
@@ -12,6 +13,7 @@ use crate::catalog::{Bucket, Catalog, Derived, Field, FieldId, JsonPath, Mask, R
 use crate::manifest::RelatedFunction;
 use crate::types::{Scalar, Type};
 
+pub use graphql_names::GraphqlNames;
 pub use names::{UniqueNames, upper_first};
 pub use write::{increments, payload_key, shown_version, value_rules, write_forms};
 

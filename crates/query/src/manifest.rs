@@ -6,10 +6,17 @@ use std::fmt;
 
 use crate::json::Json;
 
+/// The most rows that `max-rows` may allow.
+pub const MAX_WRITE_ROWS: u64 = 10_000;
+
 /// A parsed manifest: names and shapes are checked, references are not.
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
     pub resources: Vec<ResourceDeclaration>,
+    /// The faults of names and shapes. The catalog reports them together with its own.
+    pub(crate) faults: Vec<ManifestFault>,
+    /// The resources that are left out because they have a fault.
+    pub(crate) broken: Vec<String>,
 }
 
 /// `[resource.context.name]`
@@ -28,6 +35,8 @@ pub struct ResourceDeclaration {
     pub write: Option<WriteDeclaration>,
     pub fields: Vec<FieldDeclaration>,
     pub relations: Vec<RelationDeclaration>,
+    /// The fields, relations and keys that are left out because they have a fault. What needs one of them is not judged.
+    pub(crate) broken: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -62,7 +71,7 @@ pub struct WriteDeclaration {
     pub create: Option<OperationRight>,
     pub update: Option<OperationRight>,
     pub delete: Option<OperationRight>,
-    pub restore: Option<OperationRight>,
+    pub restore: Option<(OperationRight, usize)>,
     pub scope: Option<(Json, usize)>,
     pub check: Option<(Json, usize)>,
     pub max_rows: Option<u64>,

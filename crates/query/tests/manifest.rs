@@ -115,15 +115,110 @@ fn a_value_of_an_enum_is_declared_once() {
 
 // contract P1.6
 #[test]
-fn a_field_with_a_fault_cannot_be_referenced() {
+fn what_names_a_broken_declaration_is_not_judged() {
     for (first, last) in [("\"int\"", "\"inteeger\""), ("\"inteeger\"", "\"int\"")] {
         let text = format!(
-            "[resource.t.first]\nsoft-delete = \"parentId\"\n[resource.t.first.fields]\nid = {{ type = {first}, key = true }}\nparentId = {last}\n\
-             [resource.t.first.relations]\nparent = {{ one = \"t.first\", on = {{ parentId = \"id\" }} }}\n"
+            "[resource.t.first]\nsoft-delete = \"parentId\"\nconstraint = {{ where = {{ parent = {{ parentId = {{ eq = 1 }} }} }} }}\n\
+             [resource.t.first.write]\nupdate = true\nversion = \"parentId\"\nscope = {{ where = {{ id = {{ eq = 1 }} }} }}\nkeys = [[\"id\"]]\n\
+             [resource.t.first.fields]\nid = {{ type = {first}, key = true }}\nparentId = {last}\ncount = {{ max = \"parents.parentId\" }}\n\
+             [resource.t.first.relations]\nparent = {{ one = \"t.first\", on = {{ parentId = \"id\" }} }}\n\
+             parents = {{ many = \"t.first\", on = {{ id = \"parentId\" }} }}\n"
         );
         let found = faults(&text);
-        assert!(found.iter().any(|fault| fault.contains("unknown type \"inteeger\"")), "{found:?}");
-        assert!(found.iter().any(|fault| fault.contains("not a field of")), "{found:?}");
+        assert!(found.len() == 1 && found[0].contains("unknown type \"inteeger\""), "{found:#?}");
+    }
+    let unnamed = "[resource.t.bad-name.fields]\nid = \"int\"\n[resource.t.b.fields]\nid = \"int\"\n[resource.t.b.relations]\nbad = { one = \"t.bad-name\", on = { id = \"id\" } }\n";
+    let found = faults(unnamed);
+    assert!(found.len() == 1 && found[0].starts_with("1: ") && found[0].contains("bad-name"), "{found:#?}");
+}
+
+// contract P1.6
+#[test]
+fn all_faults_are_told_at_once_in_the_order_of_the_file() {
+    let text = r#"[resource.t.first]
+public = 5
+permission = 7
+constraint = { where = { nobody = { eq = 1 } } }
+[resource.t.first.write]
+create = false
+update = true
+max-rows = 0
+keys = ["name"]
+scope = { unles = "t.first.all", where = { name = { eqq = 1 } } }
+check = { unless = 5, where = { name = { eq = 5 } } }
+[resource.t.first.fields]
+id = { type = "int", key = 1 }
+name = { type = "text", write = "x", null = "no", colour = "red" }
+late = { type = "texxt" }
+seen = { count = "others", type = "int", key = true }
+month = { bucket = "decade", of = "id" }
+[resource.t.first.relations]
+other = { one = "t.nowhere", on = { id = "id" } }
+others = { many = "t.first", through = 4, on = { id = 5 } }
+"#;
+    let lines = |found: &[String]| -> Vec<usize> {
+        found.iter().map(|fault| fault.split_once(':').and_then(|(line, _)| line.parse().ok()).unwrap_or_default()).collect()
+    };
+    let found = faults(text);
+    assert_eq!(lines(&found), [2, 3, 4, 6, 8, 9, 10, 10, 11, 11, 13, 14, 14, 14, 15, 16, 16, 17, 19, 20, 20], "{found:#?}");
+    for words in [
+        "`max-rows` must be a whole number from 1 to 10000",
+        "`keys` must be a list of keys, each a list of fields",
+        "unknown key `unles` (did you mean `unless`?); `scope` takes `where`, `unless`",
+        "`unless` must be the name of a permission",
+        "`check`: at \"/where/name/eq\"",
+        "unknown key `colour`",
+    ] {
+        assert!(found.iter().any(|fault| fault.contains(words)), "{words}: {found:#?}");
+    }
+}
+
+/// The faults of a writable resource with these keys of `[….write]` and these fields beside its key.
+fn write_faults(write: &str, fields: &str) -> Vec<String> {
+    faults(&format!(
+        "[resource.t.first]\nsoft-delete = \"gone\"\n[resource.t.first.write]\ncreate = \"t.first.create\"\n{write}\n[resource.t.first.fields]\nid = {{ type = \"int\", key = true }}\ngone = \"timestamp\"\n{fields}\n"
+    ))
+}
+
+// contract P1.6, contract W1.4
+#[test]
+fn a_fault_of_a_write_rule_names_its_line_and_what_is_accepted() {
+    assert_eq!(write_faults("max-rows = 10000\nkeys = [[\"id\"], [\"gone\", \"id\"]]", "a = { type = \"text\", write = true }"), Vec::<String>::new());
+    for (write, words) in [
+        ("max-rows = -1", "5: `max-rows` must be a whole number from 1 to 10000"),
+        ("max-rows = 10001", "5: `max-rows` must be a whole number from 1 to 10000"),
+        ("keys = [[\"id\", \"id\"]]", "5: an entry of `keys` names `id` twice"),
+        ("keys = [[\"gone\", \"id\"], [\"id\", \"gone\"]]", "5: `keys` has (id, gone) twice"),
+        ("scope = 5", "5: `scope` must be a table with `where`"),
+        ("check = { unless = \"t.first.all\" }", "5: `check` must be a table with `where`"),
+    ] {
+        let found = write_faults(write, "");
+        assert!(found.len() == 1 && found[0].starts_with(words), "{write}: {found:#?}");
+    }
+    for (field, words) in [
+        ("a = { type = \"text\", write = true, pattern = \"a)|(b\" }", "`pattern` is not a regular expression"),
+        ("a = { type = \"int\", preset = { create = \"$account.id\" } }", "`$account.id` fits a uuid, a text or json; this field has type int"),
+        ("a = { type = \"text\", preset = { create = \"$account.dTenants\" } }", "`$account.dTenants` fits uuid[], text[] or json"),
+        ("a = { type = \"uuid[]\", preset = { create = \"$account.tags\" } }", "`$account.tags` fits text[], enum[] or json"),
+        ("a = { type = \"text\", preset = { create = \"$account.isActive\" } }", "`$account.isActive` fits a bool or json"),
+        ("a = { type = \"int\", preset = { create = \"$account.email\" } }", "`$account.email` fits a text, another type"),
+        ("a = { type = \"text\", preset = { create = \"$account.nope\" } }", "a value that does not begin with `$` and a letter"),
+        ("a = { type = \"text\", preset = { create = \"$tenant\" } }", "unknown `preset` \"$tenant\""),
+    ] {
+        let found = write_faults("", field);
+        assert!(found.len() == 1 && found[0].starts_with("9: ") && found[0].contains(words), "{field}: {found:#?}");
+    }
+    for field in [
+        "a = { type = \"text\", preset = { create = \"$5 off\" } }",
+        "a = { type = \"text\", preset = { create = \"$\" } }",
+        "a = { type = \"text[]\", preset = { create = \"$account.tags\" } }",
+        "a = { type = \"uuid[]\", preset = { create = \"$account.dTenants\" } }",
+        "a = { type = \"json\", preset = { create = \"$account.scopes\" } }",
+        "a = { type = \"bool\", preset = { create = \"$account.isActive\" } }",
+        "a = { type = \"int\", preset = { create = \"$account.meta.level\" } }",
+        "a = { type = \"text\", write = true, pattern = \"a|b\" }",
+    ] {
+        assert_eq!(write_faults("", field), Vec::<String>::new(), "{field}");
     }
 }
 

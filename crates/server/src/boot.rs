@@ -1,5 +1,7 @@
 //! Boots a process from its configuration: opens the database, resolves the manifest, checks it against the database.
 
+mod write_role;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,7 +91,7 @@ pub async fn reload(config: &Config, current: &AppState) -> Result<AppState, Boo
 
 /// The connections for writes, if a resource has any.
 fn writers(config: &Config, primary: &Database, catalog: &Catalog) -> Result<Option<Writers>, BootError> {
-    if !catalog.resources().iter().any(|resource| resource.write_rules().is_some()) {
+    if !has_writes(catalog) {
         return Ok(None);
     }
     let url = config.database_write_url.as_deref();
@@ -266,9 +268,15 @@ fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, CatalogError
         Strategy::LocalProvider => hub::manifest(dialect).map_err(|error| BootError(error.to_string()))?,
         Strategy::None | Strategy::PlatformHub => Manifest::default(),
     };
-    let mut catalog = Catalog::resolve_beside(&own, declared)?;
+    let (mut catalog, mut faults) = Catalog::resolve_partly(&own, declared);
+    if let Err(ManifestError(unnameable)) = graphql::sdl(&catalog) {
+        faults.extend(unnameable);
+        faults.sort_by_key(|fault| fault.line);
+    }
+    if !faults.is_empty() {
+        return Err(ManifestError(faults).into());
+    }
     catalog.set_max_rows(config.max_rows);
-    graphql::sdl(&catalog)?;
     Ok(catalog)
 }
 
@@ -421,19 +429,16 @@ pub async fn bind(config: &Config, catalog: &mut Catalog, database: &Database) -
     let schema = database.schema().await.map_err(unusable)?;
     store::check::bind(catalog, &schema);
     let mut report = store::check::check(catalog, &schema, database.dialect());
-    let has_writes = catalog.resources().iter().any(|resource| resource.write_rules().is_some());
-    let findings = match config.database_write_url.as_deref().filter(|_| has_writes) {
-        None => store::check::check_write_privileges(catalog, &schema, database.dialect()),
-        Some(url) => {
-            let refused = |error| BootError(format!("DATABASE_WRITE_URL: {error}"));
-            let writer = Database::open(url, &config.database).map_err(refused)?;
-            let schema = writer.schema().await.map_err(refused)?;
-            store::check::check_write_privileges(catalog, &schema, writer.dialect())
-        }
-    };
-    report.findings.extend(findings);
+    report.findings.extend(database.check_derived(catalog, &schema).await.map_err(unusable)?);
+    if has_writes(catalog) {
+        report.findings.extend(write_role::check(config, catalog, (database, &schema)).await?);
+    }
     report.findings.sort_by_key(|finding| finding.line);
     Ok(report)
+}
+
+fn has_writes(catalog: &Catalog) -> bool {
+    catalog.resources().iter().any(|resource| resource.write_rules().is_some())
 }
 
 fn refuse_errors(report: &Report, file: &str) -> Result<(), BootError> {

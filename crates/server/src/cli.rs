@@ -190,6 +190,11 @@ pub fn run() -> ExitCode {
     })
 }
 
+/// Prints what a program that reads standard output does not want to see.
+fn print_warning(message: &str) {
+    _ = writeln!(std::io::stderr(), "peristyle: warning: {message}");
+}
+
 fn print_error(CommandError(message): &CommandError) {
     // Standard error may be closed; the exit code still says that the command failed.
     _ = writeln!(std::io::stderr(), "peristyle: {message}");
@@ -221,7 +226,7 @@ async fn run_configured(config: &Config, command: Command) -> Result<ExitCode, C
         Command::Check { json } => return check::run(config, OutputFormat::of(json)).await,
         Command::Introspect(arguments) => introspect::run(config, arguments).await?,
         Command::Explain(arguments) => explain::run(config, arguments).await?,
-        Command::Schema(arguments) => schema::run(config, &arguments)?,
+        Command::Schema(arguments) => schema::run(config, &arguments).await?,
         Command::Keys(AdminCommand { action, json }) => keys::run(config, action, OutputFormat::of(json)).await?,
         Command::Role(AdminCommand { action, json }) => role::run(&admin(json, action.records_use()).await?, action).await?,
         Command::Account(AdminCommand { action, json }) => {

@@ -47,6 +47,8 @@ impl ConfigError {
     }
 }
 
+pub(crate) const DEFAULT_DATABASE_URL: &str = "sqlite://peristyle.db";
+
 #[derive(Clone)]
 pub struct Config {
     pub strategy: Strategy,
@@ -161,7 +163,7 @@ impl Config {
         let env = Environment(values);
         let setting = |name| env.setting(name);
         let listen: SocketAddr = setting("LISTEN").parse("127.0.0.1:4000", "a socket address such as 127.0.0.1:4000")?;
-        let database_url = database_url(&env.secret("DATABASE_URL"), "sqlite://peristyle.db")?;
+        let database_url = database_url(&env.secret("DATABASE_URL"), DEFAULT_DATABASE_URL)?;
         let app_url = setting("APP_URL").optional(|url| origin("APP_URL", url))?.unwrap_or_else(|| format!("http://{listen}"));
         let connections = |name| setting(name).optional(|_| setting(name).number(0, 1..=1_000_000));
         let budget = BudgetSettings {

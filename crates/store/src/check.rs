@@ -3,9 +3,11 @@
 mod citus;
 mod collation;
 mod constraint;
-mod derived;
+pub(crate) mod derived;
 mod field;
 mod foreign;
+mod ineffective;
+mod oracles;
 mod relation;
 mod table_facts;
 pub(crate) mod values;
@@ -21,7 +23,7 @@ use query::types::{Scalar, Type};
 use crate::introspect::native;
 use crate::schema::{Schema, Table};
 
-pub use write_privileges::check_write_privileges;
+pub use write_privileges::{check_write_privileges, check_write_role};
 
 /// PostgreSQL truncates longer names.
 const MAX_NAME_BYTES: usize = 63;
@@ -65,13 +67,13 @@ impl Report {
     }
 }
 
-/// Compares a manifest with the database, except the privileges to write: see [`check_write_privileges`].
+/// Compares a manifest with the database, except the privileges to write: see [`check_write_privileges`] and [`check_write_role`].
 pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     let mut checker = Checker { catalog, schema, dialect, findings: Vec::new() };
     checker.locale();
     // Users cannot change the program's own tables.
-    for resource in catalog.resources().iter().filter(|resource| !resource.is_own()) {
-        checker.resource(resource);
+    for (id, resource) in catalog.resources().iter().enumerate().filter(|(_, resource)| !resource.is_own()) {
+        checker.resource(id, resource);
     }
     // The types that boot found out may refuse an operator of a constraint.
     for fault in catalog.constraint_faults() {
@@ -169,7 +171,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn resource(&mut self, resource: &'c Resource) {
+    fn resource(&mut self, id: ResourceId, resource: &'c Resource) {
         let what = format!("resource `{}`", resource.full_name);
         let Some(table) = self.table(&resource.table, resource.line, &what) else { return };
         if table.is_unfilled {
@@ -196,8 +198,9 @@ impl<'c> Checker<'c> {
             self.relation(resource, relation);
         }
         self.derived_fields(resource);
-        self.constraint(resource);
-        self.write(resource, table);
+        self.conditions(id);
+        self.ineffective_rules(resource);
+        self.write(id, table);
     }
 
     fn table(&mut self, name: &TableName, line: usize, what: &str) -> Option<&'c Table> {

@@ -13,7 +13,7 @@ use query::sql::{Dialect, Query};
 use tracing::Instrument;
 
 use crate::assemble::Batch;
-use crate::check::{Finding, values};
+use crate::check::{Finding, derived, values};
 use crate::postgres::{self, Postgres, ReplayPosition, StreamStart};
 use crate::run::{AnswerContext, Chunks, Format, Frame, Opening, PageNumbers, PlanDetail, StreamLimits, channel};
 use crate::schema::{self, Schema};
@@ -131,6 +131,22 @@ impl Database {
         postgres.check_pooling().await
     }
 
+    /// Whether the role of PostgreSQL begins its transactions read-only, so that no write succeeds.
+    pub async fn begins_read_only(&self) -> Result<bool, Error> {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.begins_read_only().await,
+            Engine::Sqlite(_) => Ok(false),
+        }
+    }
+
+    /// Whether two URLs of PostgreSQL lead to one database. True if that cannot be found out.
+    pub async fn is_same_as(&self, other: &Database) -> Result<bool, Error> {
+        match (&self.0, &other.0) {
+            (Engine::Postgres(postgres), Engine::Postgres(other)) => postgres.is_same_as(other).await,
+            _ => Ok(true),
+        }
+    }
+
     pub fn sqlite_path(url: &str) -> Option<&str> {
         url.strip_prefix("sqlite://").filter(|path| !path.is_empty())
     }
@@ -188,6 +204,14 @@ impl Database {
                 let tables = values::declared(catalog);
                 sqlite.sample(move |connection, begin| values::invalid_values(connection, &tables, begin)).await
             }
+        }
+    }
+
+    /// The findings on derived fields that only the database itself can tell.
+    pub async fn check_derived(&self, catalog: &Catalog, schema: &Schema) -> Result<Vec<Finding>, Error> {
+        match &self.0 {
+            Engine::Postgres(postgres) => derived::ask_postgres(postgres, catalog, schema).await,
+            Engine::Sqlite(_) => Ok(Vec::new()),
         }
     }
 

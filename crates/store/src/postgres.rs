@@ -8,6 +8,7 @@ mod dsn;
 mod explain;
 mod host;
 mod host_state;
+mod index_probe;
 mod lease;
 mod link;
 mod numeric;
@@ -25,6 +26,7 @@ mod stream;
 mod tls;
 mod trial;
 mod value_encoder;
+mod write_role;
 mod write_session;
 
 use std::sync::Arc;

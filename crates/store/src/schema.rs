@@ -66,8 +66,18 @@ pub struct Table {
     pub name: String,
     /// A view or materialized view, whose columns do not say whether they can be NULL.
     pub is_view: bool,
+    /// PostgreSQL: a view with rows of its own, which takes no changes and no trigger.
+    pub is_materialized: bool,
     /// PostgreSQL: a table of another server, which has no keys here.
     pub is_foreign: bool,
+    /// PostgreSQL: a view whose rows cannot be locked, such as one with GROUP BY.
+    pub is_unlockable: bool,
+    /// PostgreSQL: whether a trigger sees new rows before they are stored, and may fill their columns.
+    pub fills_new_rows: bool,
+    /// PostgreSQL: the columns that a new row of a simple view needs, and that the view lacks.
+    pub missing_columns: Vec<String>,
+    /// PostgreSQL: whether writes have a role of their own that cannot read it.
+    pub unread_by_writes: bool,
     /// The changes that no role can make: a view may take none.
     pub impossible: Changes,
     /// PostgreSQL: whether the database user may not delete rows.
@@ -101,8 +111,6 @@ pub struct Table {
     pub broken_keys: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
     pub indexes: Vec<Vec<String>>,
-    /// The expressions of indexes, as PostgreSQL writes them.
-    pub expressions: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -185,6 +193,14 @@ pub struct NamedConstraint {
     pub name: String,
     pub kind: ConstraintKind,
     pub columns: Vec<String>,
+    /// The columns in the condition of a partial index.
+    pub condition: Vec<String>,
+}
+
+impl NamedConstraint {
+    pub(crate) fn new(name: String, kind: ConstraintKind, columns: Vec<String>) -> Self {
+        NamedConstraint { name, kind, columns, condition: Vec::new() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,6 +225,18 @@ pub struct ForeignKey {
     pub table: String,
     /// Its columns, in the order of the referring ones.
     pub target_columns: Vec<String>,
+    pub on_delete: OnDelete,
+}
+
+/// What happens to the rows that refer to a deleted row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDelete {
+    /// The row cannot be deleted.
+    #[default]
+    Refuse,
+    Delete,
+    /// They refer to no row, or to a default.
+    Change,
 }
 
 /// A foreign key without a target. SQLite refuses new rows and deletes on both sides of it, and updates of its columns.
@@ -232,6 +260,25 @@ impl Schema {
     /// The table that a statement would find by this name.
     pub fn table(&self, name: &TableName, dialect: Dialect) -> Option<&Table> {
         self.find(name.schema.as_ref().map(Identifier::plain), name.name.plain(), dialect)
+    }
+
+    /// Takes the privileges to change rows from the schema that the role of writes reads.
+    pub fn take_write_privileges(&mut self, writes: &Schema, dialect: Dialect) {
+        let names: Vec<String> = self.tables.iter().map(|table| self.shown(table, dialect)).collect();
+        for (table, shown) in self.tables.iter_mut().zip(names) {
+            let own = writes.tables.iter().find(|own| own.schema == table.schema && own.name == table.name);
+            // A plain name must find the same table.
+            let own = own.filter(|own| shown != table.name || writes.shown(own, dialect) == shown);
+            table.delete_forbidden = own.is_none_or(|own| own.delete_forbidden);
+            table.unread_by_writes = own.is_none();
+            for column in &mut table.columns {
+                let same = own.and_then(|own| own.column(&column.name, dialect));
+                column.insert_forbidden = same.is_none_or(|same| same.insert_forbidden);
+                column.update_forbidden = same.is_none_or(|same| same.update_forbidden);
+                column.forbidden_sequence = same.and_then(|same| same.forbidden_sequence.clone());
+                table.unread_by_writes |= !column.forbidden && same.is_none_or(|same| same.forbidden);
+            }
+        }
     }
 
     /// The table's name in a statement, qualified if the plain name finds another table or none.

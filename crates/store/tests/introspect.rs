@@ -23,6 +23,8 @@ mod writable;
 mod write_check;
 #[path = "introspect/write_facts.rs"]
 mod write_facts;
+#[path = "introspect/write_warnings.rs"]
+mod write_warnings;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

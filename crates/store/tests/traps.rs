@@ -38,6 +38,8 @@ mod singles;
 mod support;
 #[path = "traps/texts.rs"]
 mod texts;
+#[path = "traps/value_indexes.rs"]
+mod value_indexes;
 #[path = "traps/wide.rs"]
 mod wide;
 

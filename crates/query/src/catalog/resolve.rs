@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use hashbrown::HashMap;
 
-use crate::json;
-use crate::manifest::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
+use crate::json::{self, Json};
+use crate::manifest::{FieldDeclaration, Manifest, ManifestFault, RelationDeclaration, ResourceDeclaration};
 use crate::messages::{did_you_mean, quoted_list};
 use crate::parse::RESERVED;
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
@@ -18,17 +18,56 @@ use super::{
     Catalog, Derived, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake,
 };
 
-pub use write::MAX_WRITE_ROWS;
-
 /// The contexts of the identity half. Only the built-in manifest declares them.
 pub const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
 /// The connectors of `where`.
 pub const CONNECTORS: [&str; 3] = ["and", "or", "not"];
 const STORED: [&str; 2] = ["datetime", "unix"];
 
+/// A catalog, or what there is of it, and the faults of its manifest.
+pub(crate) struct Resolved {
+    pub(crate) catalog: Catalog,
+    pub(crate) faults: Vec<ManifestFault>,
+    pub(crate) broken: Broken,
+}
+
+/// The declarations that have a fault and are left out: resources by their full name, and their fields and relations. What names one of them is
+/// not judged, so that one mistake is one fault.
+#[derive(Debug, Default)]
+pub(crate) struct Broken {
+    resources: HashSet<String>,
+    members: HashSet<(String, String)>,
+}
+
+impl Broken {
+    fn add(&mut self, resource: &str, member: &str) {
+        self.members.insert((resource.to_owned(), member.to_owned()));
+    }
+
+    fn has(&self, resource: &str, member: &str) -> bool {
+        self.members.contains(&(resource.to_owned(), member.to_owned()))
+    }
+
+    fn has_any_of(&self, resource: &str) -> bool {
+        self.members.iter().any(|(name, _)| name == resource)
+    }
+
+    /// Whether a condition names a broken field or relation, of whichever resource.
+    pub(crate) fn is_named_in(&self, json: &Json) -> bool {
+        let is_broken = |text: &str| text.split('.').any(|part| self.members.iter().any(|(_, member)| member == part));
+        match json {
+            Json::Object(entries) => entries.iter().any(|(key, value)| is_broken(key) || self.is_named_in(value)),
+            Json::Array(items) => items.iter().any(|item| self.is_named_in(item)),
+            Json::Text(text) => is_broken(text),
+            Json::Null | Json::Bool(_) | Json::Number(_) => false,
+        }
+    }
+}
+
 /// Resolves everything except constraints, which are planned over the resolved catalog.
-pub(crate) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, ManifestError> {
-    let mut resolver = Resolver { faults: Vec::new() };
+pub(crate) fn resolve(own: &Manifest, manifest: &Manifest) -> Resolved {
+    let mut resolver = Resolver { faults: manifest.faults.clone(), broken: Broken::default() };
+    resolver.broken.resources.extend(manifest.broken.iter().cloned());
     let mut catalog = Catalog::default();
     for ResourceDeclaration { line, context, .. } in &manifest.resources {
         // Paths are in kebab-case, so `Iam` and `iam` are one context.
@@ -55,10 +94,9 @@ pub(crate) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, Ma
     for (id, declaration) in declarations.iter().enumerate() {
         resolver.relations(&mut catalog, id, declaration);
     }
-    if resolver.faults.is_empty() {
-        derived::resolve(&mut resolver, &mut catalog, &declarations);
-    }
-    if resolver.faults.is_empty() { Ok(catalog) } else { Err(ManifestError(resolver.faults)) }
+    derived::resolve(&mut resolver, &mut catalog, &declarations);
+    let Resolver { faults, broken } = resolver;
+    Resolved { catalog, faults, broken }
 }
 
 /// A field without mask, as it is stored by itself.
@@ -84,6 +122,7 @@ fn field_of(declaration: &FieldDeclaration, kind: Type, column: &str) -> Field {
 
 struct Resolver {
     faults: Vec<ManifestFault>,
+    broken: Broken,
 }
 
 impl Resolver {
@@ -93,13 +132,18 @@ impl Resolver {
 
     fn resource(&mut self, declaration: &ResourceDeclaration) -> Resource {
         let ResourceDeclaration { line, context, name, .. } = declaration;
+        let full_name = format!("{context}.{name}");
+        declaration.broken.iter().for_each(|member| self.broken.add(&full_name, member));
         let plural = declaration.plural.clone().unwrap_or_else(|| format!("{name}s"));
         let mut fields: Vec<Field> = Vec::new();
         let mut field_index = HashMap::new();
         let mut key: Vec<FieldId> = Vec::new();
         for declared in &declaration.fields {
             // A field with a fault gets no id.
-            let Some(field) = self.field(declared) else { continue };
+            let Some(field) = self.field(declared) else {
+                self.broken.add(&full_name, &declared.name);
+                continue;
+            };
             if field_index.insert(declared.name.clone(), fields.len()).is_some() {
                 self.fault(declared.line, format!("field `{}` is declared twice", declared.name));
             }
@@ -111,13 +155,13 @@ impl Resolver {
             }
             fields.push(field);
         }
-        if declaration.fields.is_empty() {
+        if declaration.fields.is_empty() && declaration.broken.is_empty() {
             self.fault(*line, format!("resource `{context}.{name}` declares no fields"));
         }
         let soft_delete = declaration.soft_delete.as_ref().and_then(|(name, line)| {
             let id = field_index.get(name).copied();
             let is_derived = declaration.fields.iter().any(|field| field.name == *name && field.derived.is_some());
-            if id.is_none() || is_derived {
+            if (id.is_none() || is_derived) && !self.broken.has(&full_name, name) {
                 let what = if is_derived { "is a derived field" } else { "is not a field of this resource" };
                 self.fault(*line, format!("`soft-delete` names `{name}`, which {what}"));
             }
@@ -126,7 +170,7 @@ impl Resolver {
         Resource {
             context: context.clone(),
             name: name.clone(),
-            full_name: format!("{context}.{name}"),
+            full_name,
             line: *line,
             table: TableName::new(&declaration.table.clone().unwrap_or_else(|| snake(&plural))),
             plural,
@@ -239,10 +283,14 @@ impl Resolver {
             if catalog.resources[id].field_index.contains_key(&relation.name) {
                 self.fault(relation.line, format!("relation `{}` has the name of a field", relation.name));
             }
-            if let Some(relation) = self.relation(catalog, id, relation) {
-                let resource = &mut catalog.resources[id];
-                resource.relation_index.insert(relation.name.clone(), resource.relations.len());
-                resource.relations.push(relation);
+            let resolved = self.relation(catalog, id, relation);
+            let resource = &mut catalog.resources[id];
+            match resolved {
+                Some(relation) => {
+                    resource.relation_index.insert(relation.name.clone(), resource.relations.len());
+                    resource.relations.push(relation);
+                }
+                None => self.broken.add(&resource.full_name, &relation.name),
             }
         }
     }
@@ -250,6 +298,9 @@ impl Resolver {
     fn relation(&mut self, catalog: &Catalog, id: usize, declaration: &RelationDeclaration) -> Option<Relation> {
         let RelationDeclaration { line, name, .. } = declaration;
         let Some(target) = catalog.by_name(&declaration.target) else {
+            if self.broken.resources.contains(&declaration.target) {
+                return None;
+            }
             let known: Vec<&str> = catalog.by_name.keys().map(String::as_str).collect();
             let hint = did_you_mean(&declaration.target, &known);
             self.fault(*line, format!("relation `{name}` leads to `{}`, which is not declared{hint}", declaration.target));
@@ -273,7 +324,7 @@ impl Resolver {
 
     fn pivoted(&mut self, declaration: &RelationDeclaration, pivot: TableName, own: &Resource, other: &Resource) -> Option<Link> {
         let RelationDeclaration { line, name, .. } = declaration;
-        if other.key.is_empty() {
+        if other.key.is_empty() && !self.broken.has_any_of(&other.full_name) {
             self.fault(*line, format!("relation `{name}`: `{}` has no key and cannot be reached `through` a table", other.full_name));
         }
         let mut own_pairs = Vec::new();
@@ -308,6 +359,9 @@ impl Resolver {
 
     fn join_field(&mut self, resource: &Resource, name: &str, line: usize, relation: &str) -> Option<FieldId> {
         let Some((id, field)) = resource.field(name) else {
+            if self.broken.has(&resource.full_name, name) {
+                return None;
+            }
             let known: Vec<&str> = resource.fields.iter().map(|field| field.name.as_str()).collect();
             let hint = did_you_mean(name, &known);
             self.fault(line, format!("relation `{relation}` names `{name}`, which is not a field of `{}`{hint}", resource.full_name));

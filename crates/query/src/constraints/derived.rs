@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::catalog::{Catalog, Derived, Field, FieldId, ResourceId};
+use crate::catalog::{Broken, Catalog, Derived, Field, FieldId, ResourceId};
 use crate::error::Fault;
 use crate::json::Json;
 use crate::manifest::{DerivedDeclaration, ManifestFault, ResourceDeclaration};
@@ -14,7 +14,12 @@ use crate::statement::Statement;
 use super::references::{Reference, references_of_field};
 
 /// Sets the filters of a resource's derived fields, or returns their faults.
-pub(super) fn set_filters(catalog: &mut Catalog, id: ResourceId, declaration: &ResourceDeclaration) -> Vec<ManifestFault> {
+pub(super) fn set_filters(
+    catalog: &mut Catalog,
+    broken: &Broken,
+    id: ResourceId,
+    declaration: &ResourceDeclaration,
+) -> Vec<ManifestFault> {
     let mut faults = Vec::new();
     let mut declared: Vec<(FieldId, &Option<Json>)> = Vec::new();
     for field in &declaration.fields {
@@ -25,7 +30,9 @@ pub(super) fn set_filters(catalog: &mut Catalog, id: ResourceId, declaration: &R
         };
         let statement = filter.as_ref().map(filter_statement);
         let target = catalog.resources[id].relations[related.relation].target;
-        if let Some(statement) = &statement {
+        if let Some(statement) = &statement
+            && !filter.as_ref().is_some_and(|filter| broken.is_named_in(filter))
+        {
             faults.extend(filter_faults(catalog, target, statement, &field.name, field.line));
         }
         let is_same = |(other, other_filter): &&(FieldId, &Option<Json>)| {

@@ -1,8 +1,10 @@
-//! The relations and account variables that a constraint refers to, for `check` and for the search for cycles.
+//! The relations and account variables that the conditions of a manifest refer to, for `check` and for the search for cycles.
 
-use crate::catalog::{Catalog, FieldId, Relation, Resource, ResourceId};
+use std::collections::BTreeSet;
+
+use crate::catalog::{Catalog, Constraint, Field, FieldId, Relation, Resource, ResourceId};
 use crate::json::Json;
-use crate::statement::{self, Clause, Entry, Inside};
+use crate::statement::{self, Clause, Entry, Inside, Statement};
 
 #[derive(Clone, Debug)]
 pub enum Reference<'c> {
@@ -20,59 +22,91 @@ pub enum Polarity {
     Negated,
 }
 
+/// A condition of the manifest on rows.
+#[derive(Clone, Debug)]
+pub struct Condition<'c> {
+    pub kind: ConditionKind<'c>,
+    pub line: usize,
+    pub references: Vec<Reference<'c>>,
+}
+
+/// Where the manifest declares a condition.
+#[derive(Clone, Copy, Debug)]
+pub enum ConditionKind<'c> {
+    Constraint,
+    Scope,
+    Check,
+    /// The `where` of a derived field.
+    DerivedField(&'c Field),
+}
+
 impl Catalog {
-    /// The line of a resource's constraint and its references.
-    pub fn constraint_references<'c>(&'c self, resource: &'c Resource) -> Option<(usize, Vec<Reference<'c>>)> {
-        let constraint = resource.constraint.as_ref()?;
-        let mut walk = Walk { catalog: self, references: Vec::new() };
-        let start = Position::of(self.by_name(&resource.full_name)?, resource);
-        constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
-        constraint.statement.relations.iter().for_each(|node| walk.node(&start, node));
-        Some((constraint.line, walk.references))
+    /// The conditions of a resource: its constraint, `scope` and `check` of its writes, and the `where` of its derived fields.
+    pub fn conditions(&self, id: ResourceId) -> Vec<Condition<'_>> {
+        let resource = self.resource(id);
+        let rules = resource.write.as_ref();
+        let declared = [
+            (ConditionKind::Constraint, resource.constraint.as_ref()),
+            (ConditionKind::Scope, rules.and_then(|rules| rules.scope.as_ref())),
+            (ConditionKind::Check, rules.and_then(|rules| rules.check.as_ref())),
+        ];
+        let conditions = declared.into_iter().filter_map(|(kind, constraint)| {
+            let Constraint { statement, line, .. } = constraint?;
+            Some(Condition { kind, line: *line, references: references_of_statement(self, id, statement) })
+        });
+        let derived = resource.fields.iter().filter_map(|field| {
+            let related = field.related()?;
+            let references = references_of_statement(self, resource.relations[related.relation].target, related.filter.as_ref()?);
+            Some(Condition { kind: ConditionKind::DerivedField(field), line: field.line, references })
+        });
+        conditions.chain(derived).collect()
     }
-}
 
-impl Resource {
-    /// The fields that every row in reach of an account has in common with it: the constraint compares them with a variable of the account.
-    /// `None` without a constraint.
-    pub fn account_fields(&self) -> Option<Vec<FieldId>> {
-        let mut fields = Vec::new();
-        self.constraint.as_ref()?.statement.filters.iter().for_each(|clause| add_account_fields(self, clause, &mut fields));
-        Some(fields)
-    }
-}
-
-fn add_account_fields(resource: &Resource, clause: &Clause, fields: &mut Vec<FieldId>) {
-    for entry in &clause.entries {
-        match entry {
-            Entry::And(_, clauses) => clauses.iter().for_each(|clause| add_account_fields(resource, clause, fields)),
-            Entry::Named { name, inside: Inside::Object(operators), .. } => {
-                let id = resource.field(name).map(|(id, _)| id);
-                fields.extend(id.filter(|_| operators.entries.iter().any(equals_variable)));
+    /// The resources whose rows every write of a resource reads: its own, those that a new reference can lead to, and all that constraints,
+    /// `scope`, `check` and derived fields follow from there. A write with `returning` may read more.
+    pub fn read_by_writes(&self, id: ResourceId) -> BTreeSet<ResourceId> {
+        let resource = self.resource(id);
+        let mut open: Vec<ResourceId> = vec![id];
+        open.extend(resource.relations.iter().filter(|relation| !relation.many).map(|relation| relation.target));
+        let own = self.conditions(id).into_iter().flat_map(|condition| condition.references);
+        let shown = (0..resource.fields.len()).flat_map(|field| references_of_field(self, id, field));
+        let mut references: Vec<Reference<'_>> = own.chain(shown).collect();
+        let (mut reached, mut fields) = (BTreeSet::new(), BTreeSet::new());
+        loop {
+            for reference in std::mem::take(&mut references) {
+                match reference {
+                    Reference::Relation { relation, .. } => open.push(relation.target),
+                    Reference::Field { resource, field } if fields.insert((resource, field)) => {
+                        references.extend(references_of_field(self, resource, field));
+                    }
+                    Reference::Field { .. } | Reference::Variable(_) => {}
+                }
             }
-            _ => {}
+            let Some(next) = open.pop() else { break };
+            if reached.insert(next) {
+                references.extend(references_of_constraint(self, next));
+            }
         }
-    }
-}
-
-/// Whether an operator is `eq` or `in` with a variable of the account.
-fn equals_variable(operator: &Entry) -> bool {
-    match operator {
-        Entry::Named { name, inside: Inside::Plain(Json::Text(text)), .. } => {
-            matches!(&**name, "eq" | "in") && text.starts_with("$account.")
-        }
-        _ => false,
+        reached
     }
 }
 
 /// What the `where` of a constraint refers to.
 pub(super) fn references_of_constraint(catalog: &Catalog, id: ResourceId) -> Vec<Reference<'_>> {
-    let resource = catalog.resource(id);
     let mut walk = Walk { catalog, references: Vec::new() };
-    if let Some(constraint) = &resource.constraint {
-        let start = Position::of(id, resource);
+    if let Some(constraint) = &catalog.resource(id).constraint {
+        let start = Position::of(id, catalog.resource(id));
         constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
     }
+    walk.references
+}
+
+/// What a condition on rows of a resource refers to, with the relations that it loads.
+fn references_of_statement<'c>(catalog: &'c Catalog, id: ResourceId, statement: &'c Statement) -> Vec<Reference<'c>> {
+    let mut walk = Walk { catalog, references: Vec::new() };
+    let start = Position::of(id, catalog.resource(id));
+    statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
+    statement.relations.iter().for_each(|node| walk.node(&start, node));
     walk.references
 }
 

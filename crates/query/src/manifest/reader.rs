@@ -54,6 +54,7 @@ const COLUMN_KEYS: [&str; 4] = ["key", "column", "null", "stored"];
 const RELATION_KEYS: [&str; 5] = ["one", "many", "on", "through", "to"];
 
 impl Manifest {
+    /// Reads a manifest. The catalog reports the faults of its names and shapes, together with those of its references.
     pub fn read(text: &str) -> Result<Self, ManifestError> {
         let tree = DeTable::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
@@ -69,13 +70,15 @@ impl Manifest {
             }
             for (context, value) in reader.table(value, "resource") {
                 for (name, value) in reader.table(value, "a context") {
-                    if let Some(resource) = reader.resource(context, name, value) {
-                        manifest.resources.push(resource);
+                    match reader.resource(context, name, value) {
+                        Some(resource) => manifest.resources.push(resource),
+                        None => manifest.broken.push(format!("{}.{}", context.0, name.0)),
                     }
                 }
             }
         }
-        if reader.faults.is_empty() { Ok(manifest) } else { Err(ManifestError(reader.faults)) }
+        manifest.faults = reader.faults;
+        Ok(manifest)
     }
 }
 
@@ -177,9 +180,14 @@ impl Reader {
             write: None,
             fields: Vec::new(),
             relations: Vec::new(),
+            broken: Vec::new(),
         };
+        if value.get_ref().as_table().is_none() {
+            resource.broken.push("fields".to_owned());
+        }
         let mut public_at = None;
         for (key, value, offset) in self.entries(value, "a resource", &RESOURCE_KEYS) {
+            let before = self.faults.len();
             match key {
                 "table" => resource.table = self.text(value, key),
                 "plural" => {
@@ -190,7 +198,7 @@ impl Reader {
                 }
                 "permission" => resource.permission = self.text(value, key),
                 "public" => {
-                    resource.public = self.boolean(value, key)?;
+                    resource.public = self.boolean(value, key).unwrap_or_default();
                     public_at = Some(offset).filter(|_| resource.public);
                 }
                 "soft-delete" => resource.soft_delete = self.text(value, key).map(|name| (name, self.line(offset))),
@@ -198,14 +206,21 @@ impl Reader {
                 "write" => resource.write = Some(self.write(offset, value)),
                 "fields" => {
                     for ((name, offset), value) in self.table(value, "`fields`") {
-                        resource.fields.extend(self.field(name, offset, value));
+                        let field = self.field(name, offset, value);
+                        resource.broken.extend(field.is_none().then(|| name.to_owned()));
+                        resource.fields.extend(field);
                     }
                 }
                 _ => {
                     for ((name, offset), value) in self.table(value, "`relations`") {
-                        resource.relations.extend(self.relation(name, offset, value));
+                        let relation = self.relation(name, offset, value);
+                        resource.broken.extend(relation.is_none().then(|| name.to_owned()));
+                        resource.relations.extend(relation);
                     }
                 }
+            }
+            if self.faults.len() > before {
+                resource.broken.push(key.to_owned());
             }
         }
         if let (Some(offset), Some(permission)) = (public_at, &resource.permission) {
@@ -223,34 +238,44 @@ impl Reader {
             field.kind = self.text(value, "type")?;
             return Some(field);
         }
-        let mut typed = false;
+        let is_table = value.get_ref().as_table().is_some();
         let entries = self.entries(value, "a field", &FIELD_KEYS);
-        field.derived = self.derived(name, offset, &entries).ok()?;
+        let derived = self.derived(name, offset, &entries);
+        let (mut has_type, mut is_broken) = (false, derived.is_err() || !is_table);
+        field.derived = derived.unwrap_or_default();
         for (key, value, offset) in entries {
             match key {
                 // Without a column, `min` and `max` say what is computed.
-                _ if field.derived.is_none() && FIELD_WRITE_KEYS.contains(&key) => self.field_write(&mut field, (key, value, offset)),
+                _ if field.derived.is_none() && !is_broken && FIELD_WRITE_KEYS.contains(&key) => {
+                    self.field_write(&mut field, (key, value, offset));
+                }
                 "type" => {
-                    typed = true;
-                    field.kind = self.text(value, key)?;
+                    has_type = true;
+                    let kind = self.text(value, key);
+                    is_broken |= kind.is_none();
+                    field.kind = kind.unwrap_or_default();
                 }
                 "eager" => field.eager = self.boolean(value, key),
-                "count" | "sum" | "min" | "max" | "avg" | "exists" | "where" | "json" | "path" | "bucket" | "of" | "zone" => {}
-                "key" => field.key = self.boolean(value, key)?,
+                // A part of the key, rather than a resource without one.
+                "key" => field.key = self.boolean(value, key).unwrap_or(true),
                 "column" => field.column = self.text(value, key),
                 "null" => field.null = self.boolean(value, key),
-                "hidden" => field.hidden = self.boolean(value, key)?,
+                "hidden" => field.hidden = self.boolean(value, key).unwrap_or_default(),
                 "mask" => field.mask = self.text(value, key),
                 "unmask" => field.unmask = self.text(value, key),
-                "values" => field.values = self.texts(value, key),
-                _ => field.stored = self.text(value, key),
+                "values" => {
+                    field.values = self.texts(value, key);
+                    is_broken |= field.values.is_none();
+                }
+                "stored" => field.stored = self.text(value, key),
+                _ => {}
             }
         }
-        if !typed && field.derived.is_none() {
+        if !has_type && !is_broken && field.derived.is_none() {
             self.fault(offset, format!("field `{name}` needs a type: `{name} = \"text\"` or `{name} = {{ type = \"text\", … }}`"));
             return None;
         }
-        Some(field)
+        (!is_broken).then_some(field)
     }
 
     /// How the value of a field is computed; `None` if it has a column.
@@ -276,9 +301,12 @@ impl Reader {
             "bucket" => &["bucket", "of", "zone", "hidden", "mask", "unmask", "eager"],
             _ => &[kind, "where", "hidden", "mask", "unmask", "eager"],
         };
-        if let Some((key, _, at)) = entries.iter().find(|(key, ..)| !accepted.contains(key)) {
+        let refused: Vec<_> = entries.iter().filter(|(key, ..)| !accepted.contains(key)).collect();
+        for (key, _, at) in &refused {
             let why = if COLUMN_KEYS.contains(key) { ", since it has no column" } else { "" };
             self.fault(*at, format!("field `{name}` with `{kind}` does not take `{key}`{why}; it takes {}", quoted_list(accepted)));
+        }
+        if !refused.is_empty() {
             return Err(Reported);
         }
         let Some((_, value, _)) = find(kind) else { return Ok(None) };
@@ -332,46 +360,45 @@ impl Reader {
             return None;
         }
         let mut relation = RelationDeclaration { line: self.line(offset), name: name.to_owned(), ..RelationDeclaration::default() };
-        let mut targets = 0;
+        let (mut targets, before) = (0, self.faults.len());
         for (key, value, _) in self.entries(value, "a relation", &RELATION_KEYS) {
             match key {
                 "one" | "many" => {
                     targets += 1;
                     relation.many = key == "many";
-                    relation.target = self.text(value, key)?;
+                    relation.target = self.text(value, key).unwrap_or_default();
                 }
                 "through" => relation.through = self.text(value, key),
-                "on" => relation.on = self.pairs(value, key)?,
-                _ => relation.to = self.pairs(value, key)?,
+                "on" => relation.on = self.pairs(value, key),
+                _ => relation.to = self.pairs(value, key),
             }
+        }
+        if self.faults.len() > before {
+            return None;
         }
         if targets != 1 {
             let message = format!("relation `{name}` needs exactly one of `one` and `many`, naming a resource such as \"shop.order\"");
             self.fault(offset, message);
-            return None;
         }
         if relation.on.is_empty() {
             let message = format!("relation `{name}` needs `on`, from own field to field of the target: `on = {{ id = \"customerId\" }}`");
             self.fault(offset, message);
-            return None;
         }
         if relation.through.is_some() == relation.to.is_empty() {
             self.fault(offset, format!("relation `{name}`: `through` and `to` require each other"));
-            return None;
         }
-        if relation.through.is_some() && !relation.many {
+        if relation.through.is_some() && !relation.many && targets == 1 {
             self.fault(offset, format!("relation `{name}`: `through` requires `many`"));
-            return None;
         }
-        Some(relation)
+        (self.faults.len() == before).then_some(relation)
     }
 
-    fn pairs(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<Vec<(String, String)>> {
+    fn pairs(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Vec<(String, String)> {
         let mut pairs = Vec::new();
         for ((left, _), value) in self.table(value, &format!("`{key}`")) {
-            pairs.push((left.to_owned(), self.text(value, key)?));
+            pairs.extend(self.text(value, key).map(|right| (left.to_owned(), right)));
         }
-        Some(pairs)
+        pairs
     }
 }
 

@@ -43,6 +43,21 @@ impl Dialect {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NullTest {
+    Null,
+    NotNull,
+}
+
+impl NullTest {
+    fn as_sql(self) -> &'static str {
+        match self {
+            NullTest::Null => " IS NULL",
+            NullTest::NotNull => " IS NOT NULL",
+        }
+    }
+}
+
 pub(super) fn placeholder(writer: &mut Writer, number: usize, kind: Kind, arity: Arity) {
     match writer.dialect {
         Dialect::Postgres | Dialect::Citus => {
@@ -78,7 +93,7 @@ by_dialect! {
     fn compare(column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic);
     fn among(column: Column<'_>, membership: Membership, values: &[Value], logic: Logic);
     fn between(column: Column<'_>, low: &Value, high: &Value, logic: Logic);
-    fn is_null(column: Column<'_>, test: &'static str);
+    fn is_null(column: Column<'_>, test: NullTest);
     fn like(column: Column<'_>, pattern: &str);
     fn contains(column: Column<'_>, values: &[Value]);
     fn overlap(column: Column<'_>, values: &[Value], logic: Logic);

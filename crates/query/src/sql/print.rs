@@ -6,7 +6,7 @@ use crate::plan::predicate::{Column, Comparison, Predicate};
 use crate::plan::{Bounds, Sort};
 use crate::value::Value;
 
-use super::dialect;
+use super::dialect::{self, NullTest};
 use super::tree::{
     ColumnNames, Condition, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy,
     PivotColumn, Place, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
@@ -396,8 +396,8 @@ impl Writer {
             Predicate::Compare { column, comparison, value } => dialect::compare(self, *column, *comparison, value, logic),
             Predicate::Among { column, membership, values } => dialect::among(self, *column, *membership, values, logic),
             Predicate::Between { column, low, high } => dialect::between(self, *column, low, high, logic),
-            Predicate::IsNull(column) => dialect::is_null(self, *column, " IS NULL"),
-            Predicate::IsNotNull(column) => dialect::is_null(self, *column, " IS NOT NULL"),
+            Predicate::IsNull(column) => dialect::is_null(self, *column, NullTest::Null),
+            Predicate::IsNotNull(column) => dialect::is_null(self, *column, NullTest::NotNull),
             Predicate::Unset(column) => dialect::unset(self, *column),
             Predicate::Like { column, pattern } => dialect::like(self, *column, pattern),
             Predicate::Contains { column, values } => dialect::contains(self, *column, values),

@@ -5,16 +5,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use query::catalog::Catalog;
-use query::manifest::Manifest;
+use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use serde_json::json;
 use store::check::{check, check_write_privileges};
 use store::introspect::{Introspected, OfferedAccess, Update, UpdateError};
+use store::Database;
 use store::schema::Schema;
 
 use crate::boot;
 use crate::boot_error::unusable;
 use crate::config::Config;
+use crate::graphql;
 
 use super::CommandError;
 use super::output::{print, print_change};
@@ -44,7 +46,14 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
     let printed = path.as_os_str() == "-";
     let name = path.display().to_string();
     let database = boot::open_existing(config, &Catalog::default()).await?;
-    let schema = database.sampled_schema().await.map_err(unusable)?;
+    let mut schema = database.sampled_schema().await.map_err(unusable)?;
+    if arguments.writable
+        && let Some(url) = config.database_write_url.as_deref()
+    {
+        let refused = |error| CommandError(format!("DATABASE_WRITE_URL: {error}"));
+        let writes = Database::open(url, &config.database).map_err(refused)?.schema().await.map_err(refused)?;
+        schema.take_write_privileges(&writes, database.dialect());
+    }
     let (dialect, access) = (database.dialect(), if arguments.writable { OfferedAccess::Writable } else { OfferedAccess::ReadOnly });
     let manifest = if arguments.update {
         // With `--out -`, update the manifest in use and print it.
@@ -108,7 +117,9 @@ impl NewManifest {
             })?;
         let catalog = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
         let catalog = catalog.map_err(|error| CommandError(error.in_file(&name)))?;
+        let unnameable = graphql::sdl(&catalog).err().map_or(0, |ManifestError(faults)| faults.len());
         let errors = check(&catalog, schema, dialect).errors().count() + check_write_privileges(&catalog, schema, dialect).len();
+        let errors = errors + unnameable;
         Ok(NewManifest { text, tables, added, notes, errors })
     }
 }

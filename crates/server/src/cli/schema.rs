@@ -1,6 +1,6 @@
-//! `peristyle schema`: prints descriptions of the manifest and, on a hub, of its own resources. It opens no database.
+//! `peristyle schema`: prints descriptions of the manifest and, on a hub, of its own resources. With a database they are those that are served.
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use query::catalog::Catalog;
 use query::describe::{json_schema, typescript};
 use query::json::Json;
@@ -8,7 +8,8 @@ use query::json::build::{compact, pretty};
 use query::object;
 
 use crate::admin_operations::describe;
-use crate::config::Config;
+use crate::boot_error::unusable;
+use crate::config::{Config, DEFAULT_DATABASE_URL};
 use crate::{boot, graphql, openapi};
 
 use super::CommandError;
@@ -18,6 +19,10 @@ use super::output::{OutputFormat, print};
 pub(super) struct SchemaArguments {
     #[command(subcommand)]
     document: SchemaDocument,
+    /// Whether to ask the database for the types and defaults of columns, as the server does [default: database, if that of DATABASE_URL
+    /// answers; otherwise manifest]
+    #[arg(long, global = true, value_enum, value_name = "SOURCE")]
+    from: Option<SchemaSource>,
     /// Print one JSON object on one line for programs
     #[arg(long, global = true)]
     json: bool,
@@ -44,9 +49,32 @@ enum SchemaDocument {
     Typescript,
 }
 
-pub(super) fn run(config: &Config, arguments: &SchemaArguments) -> Result<(), CommandError> {
-    let catalog = boot::catalog(config)?;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SchemaSource {
+    /// The documents that the server serves; fails if the database does not answer
+    Database,
+    /// The manifest alone: a column has the type that the manifest says, and no default
+    Manifest,
+}
+
+pub(super) async fn run(config: &Config, arguments: &SchemaArguments) -> Result<(), CommandError> {
+    let mut catalog = boot::catalog(config)?;
     let output = OutputFormat::of(arguments.json);
+    if let SchemaDocument::JsonSchema { resource: Some(name) } = &arguments.document {
+        super::find_resource(&catalog, name)?;
+    }
+    match arguments.from {
+        Some(SchemaSource::Manifest) => {}
+        Some(SchemaSource::Database) => catalog = bound_catalog(config).await?,
+        None => match bound_catalog(config).await {
+            Ok(bound) => catalog = bound,
+            // Nobody named a database.
+            Err(_) if config.database_url == DEFAULT_DATABASE_URL => {}
+            Err(CommandError(reason)) => {
+                super::print_warning(&format!("{reason}; described by the manifest alone, which may differ from what is served"));
+            }
+        },
+    }
     match &arguments.document {
         SchemaDocument::Openapi => print_json(&openapi::document(&catalog, config.strategy), output),
         SchemaDocument::Graphql => print_text("graphql", &graphql::sdl(&catalog).map_err(|error| CommandError(error.to_string()))?, output),
@@ -55,6 +83,18 @@ pub(super) fn run(config: &Config, arguments: &SchemaArguments) -> Result<(), Co
             print_json(&json_schema::of_resource(&catalog, super::find_resource(&catalog, name)?), output)
         }
         SchemaDocument::Typescript => print_text("typescript", &(typescript::module(&catalog) + &describe::typescript(&catalog)), output),
+    }
+}
+
+/// The catalog with what the descriptions of a server take from the database: the types and defaults of columns.
+async fn bound_catalog(config: &Config) -> Result<Catalog, CommandError> {
+    let mut catalog = boot::catalog(config)?;
+    let database = boot::open_existing(config, &catalog).await?;
+    let schema = database.schema().await.map_err(unusable)?;
+    store::check::bind(&mut catalog, &schema);
+    match store::check::check(&catalog, &schema, database.dialect()).errors().count() {
+        0 => Ok(catalog),
+        errors => Err(CommandError(format!("the manifest does not fit the database: {errors} error(s), see `peristyle check`"))),
     }
 }
 

@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use query::catalog::{Catalog, Resource, ResourceId};
-use query::describe::{is_findable, upper_first};
+use query::describe::{GraphqlNames, is_findable};
 use query::manifest::{ManifestError, ManifestFault};
 
 use crate::hub::ACCOUNT;
 use crate::query_service::operation::ReadOperation;
 
 use fields::{describe, object_field, relation_description};
+use mutations::TypeOwner;
 pub(super) use mutations::{MutationField, WriteField};
 
 /// The types of every schema. No field of an object is non-null: a group of an aggregation has none of them, a mask may leave nothing,
@@ -66,8 +67,8 @@ pub(super) struct DeclaredSchema {
 /// Writes the schema of a catalog: the same text for the same catalog. Names that clash are faults of the manifest.
 pub(super) fn declare(catalog: &Catalog) -> Result<DeclaredSchema, ManifestError> {
     let mut mutations = mutations::declare(catalog);
-    for (id, resource) in catalog.resources().iter().enumerate().filter(|(_, resource)| can_name(resource)) {
-        writes::declare(&mut mutations, id, resource);
+    for id in (0..catalog.resources().len()).filter(|id| can_name(catalog.resource(*id))) {
+        writes::declare(&mut mutations, catalog, id);
     }
     let mut writer = SchemaWriter {
         catalog,
@@ -104,6 +105,7 @@ pub(super) fn declare(catalog: &Catalog) -> Result<DeclaredSchema, ManifestError
     }
     let SchemaWriter { mut left_out, roots, mut faults, .. } = writer;
     faults.extend(mutations.faults);
+    faults.sort_by_key(|fault| fault.line);
     if !faults.is_empty() {
         return Err(ManifestError(faults));
     }
@@ -114,8 +116,8 @@ pub(super) fn declare(catalog: &Catalog) -> Result<DeclaredSchema, ManifestError
 
 struct SchemaWriter<'c> {
     catalog: &'c Catalog,
-    /// Type names of the mutations.
-    taken: &'c [String],
+    /// The types of the mutations, and what each belongs to.
+    taken: &'c HashMap<String, TypeOwner>,
     types: HashMap<String, ResourceId>,
     roots: HashMap<String, (ResourceId, QueryField)>,
     left_out: Vec<String>,
@@ -125,48 +127,38 @@ struct SchemaWriter<'c> {
 impl SchemaWriter<'_> {
     /// Whether GraphQL can name the resource. Two resources of one GraphQL name are a fault.
     fn admit(&mut self, id: ResourceId, resource: &Resource) -> bool {
-        let name = type_name(resource);
+        let name = GraphqlNames::of(resource).row();
         if !can_name(resource) {
             self.left_out.push(format!("resource `{}`", resource.full_name));
             return false;
         }
         let other = match self.types.get(&name) {
-            Some(other) => format!("resource `{}`", self.catalog.resource(*other).full_name),
-            None if RESERVED.split(' ').any(|reserved| reserved == name) || self.taken.contains(&name) => {
-                "GraphQL's own type of that name".to_owned()
-            }
-            None => {
-                self.types.insert(name, id);
-                return true;
-            }
+            Some(other) => TypeOwner::Resource(*other),
+            None if RESERVED.split(' ').any(|reserved| reserved == name) => TypeOwner::Graphql,
+            None => match self.taken.get(&name) {
+                Some(owner) => *owner,
+                None => {
+                    self.types.insert(name, id);
+                    return true;
+                }
+            },
         };
-        self.clash(resource, &format!("type `{name}`"), &other);
+        self.faults.push(clash(self.catalog, resource, &format!("type `{name}`"), other));
         false
     }
 
     fn root_fields(&mut self, sdl: &mut String, id: ResourceId) {
         let resource = self.catalog.resource(id);
-        let Resource { full_name, plural, name, .. } = resource;
-        let (context, kind) = (lower_first(&resource.context), type_name(resource));
-        let (name, plural) = (upper_first(name), upper_first(plural));
+        let (full_name, names) = (&resource.full_name, GraphqlNames::of(resource));
+        let kind = names.row();
         let mut fields = vec![
-            (
-                format!("{context}Paginate{plural}"),
-                QueryField::Paginate,
-                format!("({ARGUMENTS}): Pagination!"),
-                format!("A page of `{full_name}`."),
-            ),
-            (format!("{context}Get{plural}"), QueryField::Get, format!("({ARGUMENTS}): [{kind}!]!"), format!("The rows of `{full_name}`.")),
-            (
-                format!("{context}Find{name}"),
-                QueryField::Find,
-                format!("({ARGUMENTS}): {kind}"),
-                format!("The first row of `{full_name}`, or null."),
-            ),
+            (names.paginate(), QueryField::Paginate, format!("({ARGUMENTS}): Pagination!"), format!("A page of `{full_name}`.")),
+            (names.get(), QueryField::Get, format!("({ARGUMENTS}): [{kind}!]!"), format!("The rows of `{full_name}`.")),
+            (names.find(), QueryField::Find, format!("({ARGUMENTS}): {kind}"), format!("The first row of `{full_name}`, or null.")),
         ];
         if is_findable(resource) {
             fields.push((
-                format!("{context}KeysetPaginate{plural}"),
+                names.keyset_paginate(),
                 QueryField::KeysetPaginate,
                 format!("({ARGUMENTS}): KeysetPagination!"),
                 format!("A page of `{full_name}`, with the statement of the next page."),
@@ -174,7 +166,7 @@ impl SchemaWriter<'_> {
             let keys: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
             let end = if keys.len() == 1 { String::new() } else { format!(" The key is written `{}`.", keys.join(",")) };
             fields.push((
-                format!("{context}Find{name}ById"),
+                names.find_by_id(),
                 QueryField::FindById,
                 format!("(id: ID!, {ARGUMENTS}): {kind}"),
                 format!("The row of `{full_name}` with this key, or null.{end}"),
@@ -193,28 +185,23 @@ impl SchemaWriter<'_> {
 
     fn claim(&mut self, field: &str, id: ResourceId, query_field: QueryField) {
         if let Some((other, _)) = self.roots.insert(field.to_owned(), (id, query_field)) {
-            let other = format!("resource `{}`", self.catalog.resource(other).full_name);
-            self.clash(self.catalog.resource(id), &format!("query `{field}`"), &other);
+            let (resource, what) = (self.catalog.resource(id), format!("query `{field}`"));
+            self.faults.push(clash(self.catalog, resource, &what, TypeOwner::Resource(other)));
         }
-    }
-
-    fn clash(&mut self, Resource { full_name, line, .. }: &Resource, what: &str, other: &str) {
-        let message = format!("resource `{full_name}` and {other} are both the GraphQL {what}; rename one of them");
-        self.faults.push(ManifestFault { line: *line, message });
     }
 
     fn object(&mut self, sdl: &mut String, id: ResourceId) {
         let resource = self.catalog.resource(id);
         sdl.push('\n');
         describe(sdl, "", &format!("A row of `{}`, or a group of its rows.", resource.full_name));
-        _ = writeln!(sdl, "type {} {{", type_name(resource));
+        _ = writeln!(sdl, "type {} {{", GraphqlNames::of(resource).row());
         for field in resource.fields.iter().filter(|field| !field.hidden) {
             if self.can_name(resource, &field.name) {
                 object_field(sdl, self.catalog, resource, field);
             }
         }
         for relation in &resource.relations {
-            let target = type_name(self.catalog.resource(relation.target));
+            let target = GraphqlNames::of(self.catalog.resource(relation.target)).row();
             if self.types.get(&target) == Some(&relation.target) && self.can_name(resource, &relation.name) {
                 describe(sdl, "  ", &relation_description(relation, self.catalog.resource(relation.target)));
                 let kind = if relation.many { format!("[{target}!]") } else { target };
@@ -236,17 +223,20 @@ impl SchemaWriter<'_> {
 
 /// Whether GraphQL can use the names of the resource.
 fn can_name(resource: &Resource) -> bool {
-    [&resource.context, &resource.name, &resource.plural, &type_name(resource)].into_iter().all(|name| is_name(name))
+    let kind = GraphqlNames::of(resource).row();
+    [&resource.context, &resource.name, &resource.plural, &kind].into_iter().all(|name| is_name(name))
 }
 
-/// `shop.customer` → `ShopCustomer`
-pub(super) fn type_name(resource: &Resource) -> String {
-    upper_first(&resource.context) + &upper_first(&resource.name)
-}
-
-fn lower_first(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + letters.as_str())
+/// A name that a resource and another, or GraphQL itself, would both have.
+fn clash(catalog: &Catalog, Resource { full_name, line, .. }: &Resource, what: &str, other: TypeOwner) -> ManifestFault {
+    let message = match other {
+        TypeOwner::Resource(other) => {
+            let other = &catalog.resource(other).full_name;
+            format!("resource `{full_name}` and resource `{other}` are both the GraphQL {what}; rename one of them")
+        }
+        TypeOwner::Graphql => format!("resource `{full_name}` would be the GraphQL {what}, which the schema has already; rename the resource"),
+    };
+    ManifestFault { line: *line, message }
 }
 
 fn is_name(name: &str) -> bool {
@@ -280,6 +270,43 @@ mod tests {
         let queries = format!("[resource.a.fooById]\n[resource.a.fooById.fields]\n{FIELDS}[resource.a.foo.fields]\n{FIELDS}");
         let message = declared(&queries).expect_err("one query").to_string();
         assert!(message.contains("`aFindFooById`") && message.contains("`a.foo`") && message.contains("`a.fooById`"), "{message}");
+    }
+
+    const WRITES: &str = "create = \"a.create\"\nupdate = \"a.update\"\ndelete = \"a.delete\"\n";
+
+    #[test]
+    fn a_resource_with_one_name_for_one_row_and_for_many_has_both_mutations() {
+        // contract W3.12
+        for (name, plural) in [("staff", "staff"), ("Staff", "staff")] {
+            let manifest = format!("[resource.app.{name}]\nplural = \"{plural}\"\n[resource.app.{name}.write]\n{WRITES}[resource.app.{name}.fields]\n{FIELDS}");
+            let declared = declared(&manifest).expect("a schema");
+            for field in ["Staff(", "StaffRows("].map(|end| format!("  appCreate{end}")).into_iter().chain(
+                ["UpdateStaffById(", "UpdateStaffRows(", "DeleteStaffById(", "DeleteStaffRows("].map(|end| format!("  app{end}")),
+            ) {
+                assert_eq!(declared.sdl.matches(&field).count(), 1, "{field}: {}", declared.sdl);
+            }
+            apollo_compiler::Schema::parse_and_validate(declared.sdl, "schema").expect("a valid schema");
+        }
+        let plain = format!("[resource.app.order.write]\n{WRITES}[resource.app.order.fields]\n{FIELDS}");
+        let sdl = declared(&plain).expect("a schema").sdl;
+        assert!(sdl.contains("  appCreateOrders(") && !sdl.contains("OrdersRows("), "{sdl}");
+    }
+
+    #[test]
+    fn a_clash_of_mutations_names_both_resources() {
+        // contract G1.8
+        let resource = |name: &str, plural: &str| {
+            format!("[resource.app.{name}]\nplural = \"{plural}\"\n[resource.app.{name}.write]\n{WRITES}[resource.app.{name}.fields]\n{FIELDS}")
+        };
+        let message = declared(&(resource("user", "users") + &resource("user2", "user"))).expect_err("one mutation").to_string();
+        for word in ["`app.user`", "`app.user2`", "mutation `appCreateUser`", "manifest:8: "] {
+            assert!(message.contains(word), "{message}");
+        }
+        let inputs = resource("order", "orders") + &resource("orderCreateInput", "orderCreateInputs");
+        let message = declared(&inputs).expect_err("one type").to_string();
+        for word in ["`app.order`", "`app.orderCreateInput`", "type `AppOrderCreateInput`"] {
+            assert!(message.contains(word), "{message}");
+        }
     }
 
     #[test]

@@ -49,6 +49,33 @@ async fn a_writable_manifest_passes_check() {
     }
 }
 
+// contract P4.3, contract G1.8, contract W3.12
+#[test]
+fn a_writable_manifest_of_names_that_are_alike_passes_check() {
+    let folder = Folder::shop();
+    let tables = [
+        "customer", "users", "user", "news", "data", "staff", "series", "status", "Größe", "цена", "价格", "Kunde", "person", "people",
+        "orders", "order_create_inputs", "order_rows", "order_increment_inputs", "staff_rows", "staffById", "OrderItems", "order-items", "user_by_id",
+    ];
+    let column = "(id INTEGER PRIMARY KEY, name TEXT, count INTEGER);";
+    let sql: String = tables.iter().map(|table| format!("CREATE TABLE \"{table}\" {column}")).collect();
+    rusqlite::Connection::open(folder.path("alike.db")).and_then(|file| file.execute_batch(&sql)).expect("a database");
+    let variables = [("DATABASE_URL", "sqlite://alike.db"), ("PERISTYLE_MANIFEST", "alike.toml")];
+    folder.run(&["introspect", "--writable"], &variables).good();
+    let text = folder.read("alike.toml");
+    assert_eq!(text.matches(".write]\n").count(), tables.len(), "{text}");
+    let checked = folder.run(&["check"], &variables).good();
+    assert!(checked.contains(&format!("{} resource(s): 0 error(s)", tables.len())), "{checked}\n{text}");
+    folder.run(&["schema", "graphql"], &variables).good();
+    let update = folder.run(&["introspect", "--update", "--writable"], &variables).good();
+    assert!(update.ends_with("0 addition(s)\n"), "{update}");
+    // What GraphQL cannot serve is an error of an updated manifest too.
+    let more = "\n[resource.app.customerCreateInput]\ntable = \"customer\"\n[resource.app.customerCreateInput.fields]\nname = \"text\"\n";
+    folder.write("alike.toml", &(text + more));
+    let update = folder.run(&["introspect", "--update"], &variables).good();
+    assert!(update.contains("1 error(s) remain"), "{update}");
+}
+
 // contract P4.3
 #[test]
 fn introspect_refuses_to_overwrite() {

@@ -39,3 +39,4 @@ mod traces;
 mod truncated_file;
 mod unfilled_view;
 mod untouched;
+mod write_role;

@@ -1,46 +1,71 @@
-//! Warns of a constraint that may show less than its author expects.
+//! Warns of conditions of the manifest that may show or allow less than their author expects: constraints, `scope`, `check`, and the `where` of
+//! derived fields.
 
-use query::catalog::Resource;
-use query::constraints::{Polarity, Reference};
+use query::catalog::{Resource, ResourceId};
+use query::constraints::{Condition, ConditionKind, Polarity, Reference};
 use query::messages::{did_you_mean_as, quoted_list};
 use query::policy::{ACCOUNT_VARIABLES, is_account_variable};
 
 use super::Checker;
 
 impl<'c> Checker<'c> {
-    pub(super) fn constraint(&mut self, resource: &'c Resource) {
-        let Some((line, references)) = self.catalog.constraint_references(resource) else { return };
-        for reference in references {
-            match reference {
-                Reference::Relation { path, relation, polarity: Polarity::Negated } => {
-                    let target = self.catalog.resource(relation.target);
-                    if self.catalog.constraint_references(target).is_some() {
-                        self.warning(line, negated(resource, &path, target));
+    pub(super) fn conditions(&mut self, id: ResourceId) {
+        let resource = self.catalog.resource(id);
+        for Condition { kind, line, references } in self.catalog.conditions(id) {
+            let what = described(kind, resource);
+            for reference in references {
+                match reference {
+                    Reference::Relation { path, relation, polarity: Polarity::Negated } => {
+                        let target = self.catalog.resource(relation.target);
+                        if target.has_constraint() {
+                            let inner = &target.full_name;
+                            let closed = closed(kind, resource).map(|end| format!(", and a caller who lacks a variable of that constraint {end}"));
+                            let found = format!("`not` stands over `{path}`, a relation to `{inner}`, which has a constraint of its own");
+                            let rows = format!("rows of `{inner}` that the caller cannot see count as not there");
+                            self.warning(line, format!("{what}: {found}: {rows}{}", closed.unwrap_or_default()));
+                        }
                     }
+                    Reference::Relation { .. } | Reference::Field { .. } => {}
+                    Reference::Variable(name) if is_account_variable(name) => {}
+                    Reference::Variable(name) => self.warning(line, format!("{what}: {}", unknown(kind, name))),
                 }
-                Reference::Relation { .. } | Reference::Field { .. } => {}
-                Reference::Variable(name) if is_account_variable(name) => {}
-                Reference::Variable(name) => self.warning(line, unknown(resource, name)),
             }
         }
     }
 }
 
-fn negated(resource: &Resource, path: &str, target: &Resource) -> String {
-    let (outer, inner) = (&resource.full_name, &target.full_name);
-    format!(
-        "constraint of `{outer}`: `not` stands over `{path}`, a relation to `{inner}`, which has a constraint of its own: rows of `{inner}` that the caller cannot see count as not there, and a caller who lacks a variable of that constraint sees nothing of `{outer}`"
-    )
+fn described(kind: ConditionKind<'_>, resource: &Resource) -> String {
+    let name = &resource.full_name;
+    match kind {
+        ConditionKind::Constraint => format!("constraint of `{name}`"),
+        ConditionKind::Scope => format!("`scope` of `{name}`"),
+        ConditionKind::Check => format!("`check` of `{name}`"),
+        ConditionKind::DerivedField(field) => format!("field `{}` of `{name}`", field.name),
+    }
 }
 
-fn unknown(resource: &Resource, name: &str) -> String {
+/// What a caller gets who lacks a variable of a constraint that the condition follows.
+fn closed(kind: ConditionKind<'_>, resource: &Resource) -> Option<String> {
+    let name = &resource.full_name;
+    match kind {
+        ConditionKind::Constraint => Some(format!("sees nothing of `{name}`")),
+        ConditionKind::Scope => Some(format!("changes nothing of `{name}`")),
+        ConditionKind::Check => Some(format!("writes nothing of `{name}`")),
+        ConditionKind::DerivedField(_) => None,
+    }
+}
+
+fn unknown(kind: ConditionKind<'_>, name: &str) -> String {
     fn plain(name: &str) -> &str {
         name.strip_prefix("$account.").unwrap_or(name)
     }
     let hint = did_you_mean_as(plain(name), ACCOUNT_VARIABLES.iter().map(|known| (plain(known), *known)));
     let known = quoted_list(&ACCOUNT_VARIABLES);
-    format!(
-        "constraint of `{}`: no account has `{name}`{hint}, so that it shows nothing to anybody; there are {known} and `$account.meta.…`",
-        resource.full_name
-    )
+    let effect = match kind {
+        ConditionKind::Constraint => "it shows nothing to anybody",
+        ConditionKind::Scope => "nobody can change a row",
+        ConditionKind::Check => "nobody can write a row",
+        ConditionKind::DerivedField(_) => "no related row counts for anybody",
+    };
+    format!("no account has `{name}`{hint}, so that {effect}; there are {known} and `$account.meta.…`")
 }

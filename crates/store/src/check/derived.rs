@@ -1,28 +1,27 @@
-//! Checks that the values of derived fields are found by an index.
+//! Checks that the values of derived fields are found by an index, and that their zones exist.
 
 use jiff::tz::TimeZone;
-use query::catalog::{Derived, Field, FieldId, Link, RelatedValue, Resource};
+use query::catalog::{Catalog, Derived, Field, FieldId, Link, RelatedValue, Resource};
 use query::sql::index_expression;
 
-use super::Checker;
+use crate::Error;
+use crate::postgres::Postgres;
+use crate::schema::Schema;
+
+use super::{Checker, Finding, Severity};
 
 impl<'c> Checker<'c> {
     pub(super) fn derived_fields(&mut self, resource: &'c Resource) {
         for field in &resource.fields {
             match &field.derived {
                 Some(Derived::Related(related)) => self.related_value(resource, field, related),
-                Some(Derived::JsonPath(path)) => {
-                    let parts: Vec<&str> = path.path.iter().map(|part| &**part).collect();
-                    self.expression(resource, field, path.of, &parts);
-                }
                 Some(Derived::Bucket(bucket)) => {
                     if let Some(zone) = bucket.zone.as_deref().filter(|zone| TimeZone::get(zone).is_err()) {
                         let message = format!("`zone` must be a name of the time zone database, such as \"Europe/Berlin\"; found {zone:?}");
                         self.error(field.line, format!("field `{}` of `{}`: {message}", field.name, resource.full_name));
                     }
-                    self.expression(resource, field, bucket.of, &[bucket.unit.as_str()]);
                 }
-                Some(Derived::Unresolved) | None => {}
+                Some(Derived::JsonPath(_) | Derived::Unresolved) | None => {}
             }
         }
     }
@@ -47,24 +46,33 @@ impl<'c> Checker<'c> {
             );
         }
     }
+}
 
-    /// PostgreSQL finds values inside a column by an index on the expression. One that names the column and all these words may be it.
-    fn expression(&mut self, resource: &'c Resource, field: &Field, of: FieldId, words: &[&str]) {
-        let Some(table) = self.schema.table(&resource.table, self.dialect).filter(|_| self.dialect.is_postgres()) else { return };
-        let column = resource.fields[of].column.plain();
-        let is_for = |expression: &String| expression.contains(column) && words.iter().all(|word| expression.contains(word));
-        if table.is_view || table.column(column, self.dialect).is_none() || table.expressions.iter().any(is_for) {
-            return;
+/// What only PostgreSQL itself can tell of derived fields: whether an index finds values inside a column, and whether it knows a zone.
+pub(crate) async fn ask_postgres(postgres: &Postgres, catalog: &Catalog, schema: &Schema) -> Result<Vec<Finding>, Error> {
+    let mut findings = Vec::new();
+    for resource in catalog.resources().iter().filter(|resource| !resource.is_own()) {
+        let Some(table) = schema.table(&resource.table, postgres.dialect()) else { continue };
+        for field in &resource.fields {
+            let what = format!("field `{}` of `{}`", field.name, resource.full_name);
+            let mut find = |severity, message| findings.push(Finding { severity, line: field.line, message });
+            if let Some(Derived::Bucket(bucket)) = &field.derived
+                && let Some(zone) = bucket.zone.as_deref()
+                && !postgres.knows_zone(zone).await?
+            {
+                let accepted = "name another zone, or install the package with its names, such as tzdata-legacy";
+                find(Severity::Error, format!("{what}: PostgreSQL knows no `zone` {zone:?}; {accepted}"));
+                continue;
+            }
+            let is_readable = |id: FieldId| table.column(resource.fields[id].column.plain(), postgres.dialect()).is_some_and(|column| !column.forbidden);
+            let expression = field.source().filter(|of| is_readable(*of)).and_then(|_| index_expression(field, postgres.dialect()));
+            let Some(expression) = expression.filter(|_| !table.is_view && !table.is_foreign) else { continue };
+            if !postgres.has_index_on(table, &expression).await? {
+                let advice = format!("CREATE INDEX ON {} (({expression}))", schema.shown(table, postgres.dialect()));
+                let message = format!("{what}: no index finds rows by it; if statements filter or sort by it, run {advice}");
+                find(Severity::Warning, message);
+            }
         }
-        let Some(expression) = index_expression(field, self.dialect) else { return };
-        let name = self.schema.shown(table, self.dialect);
-        let advice = format!("CREATE INDEX ON {name} (({expression}))");
-        self.warning(
-            field.line,
-            format!(
-                "field `{}` of `{}`: no index finds rows by it; if statements filter or sort by it, run {advice}",
-                field.name, resource.full_name
-            ),
-        );
     }
+    Ok(findings)
 }

@@ -1,7 +1,7 @@
-//! Checks `[….write]` of a resource against its table: what the table takes, the keys, the version, soft delete, and what a conflict tells.
+//! Checks `[….write]` of a resource against its table: what the table takes, the keys, the version and soft delete.
 
-use query::catalog::write_rules::{ConstraintKind, WriteOperation, WriteRules};
-use query::catalog::{Field, FieldId, Resource};
+use query::catalog::write_rules::{WriteOperation, WriteRules};
+use query::catalog::{Field, Resource, ResourceId};
 use query::messages::quoted_list;
 use query::sql::Dialect;
 
@@ -9,8 +9,7 @@ use crate::schema::affinity::keeps_whole_numbers;
 use crate::schema::{Changes, Table, same};
 
 use super::Checker;
-use super::table_facts::field_of;
-use super::write_columns::{fills, is_written};
+use super::write_columns::fills;
 
 /// Whether an operation of the resource writes the field of `soft-delete`.
 pub(super) fn sets_soft_delete(resource: &Resource) -> bool {
@@ -28,7 +27,8 @@ pub(super) fn statement(resource: &Resource, operation: WriteOperation, impossib
 }
 
 impl<'c> Checker<'c> {
-    pub(super) fn write(&mut self, resource: &'c Resource, table: &'c Table) {
+    pub(super) fn write(&mut self, id: ResourceId, table: &'c Table) {
+        let resource = self.catalog.resource(id);
         let Some(rules) = resource.write_rules() else { return };
         self.everyone(resource, rules);
         if !self.takes_changes(resource, table, rules) {
@@ -42,7 +42,8 @@ impl<'c> Checker<'c> {
         self.written_columns(resource, table);
         self.distribution_column(resource, table);
         self.unfilled_columns(resource, table, rules);
-        self.existence_oracles(resource, table, rules);
+        self.conflict_oracles(resource, table, rules);
+        self.delete_oracles(id, table, rules);
     }
 
     fn everyone(&mut self, resource: &Resource, rules: &WriteRules) {
@@ -59,19 +60,29 @@ impl<'c> Checker<'c> {
 
     /// Whether the table takes the statements of all operations.
     fn takes_changes(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) -> bool {
-        let noun = if table.is_view { "view" } else { "foreign table" };
+        let noun = match table {
+            Table { is_materialized: true, .. } => "materialized view",
+            Table { is_view: true, .. } => "view",
+            _ => "foreign table",
+        };
+        let (name, shown) = (&resource.full_name, self.schema.shown(table, self.dialect));
         let mut takes_all = true;
         for operation in rules.operations() {
+            let word = operation.as_str();
             let (statement, is_impossible) = statement(resource, operation, table.impossible);
-            if !is_impossible {
+            let message = if is_impossible {
+                let can_have_trigger = table.is_view && !table.is_materialized && self.dialect.is_postgres();
+                let trigger = if can_have_trigger { ", or give it an INSTEAD OF trigger" } else { "" };
+                let accepted = format!("remove `{word}`, or name a table in `table`{trigger}");
+                format!("`{word}` needs {statement}, which the {noun} `{shown}` does not take; {accepted}")
+            } else if table.is_unlockable && operation != WriteOperation::Create {
+                let reason = "with GROUP BY, DISTINCT, UNION, a window function or an outer join has no rows to lock";
+                format!("`{word}` locks its rows first, but the view `{shown}` {reason}; remove `{word}`, or name a table in `table`")
+            } else {
                 continue;
-            }
+            };
             takes_all = false;
-            let (name, word, shown) = (&resource.full_name, operation.as_str(), self.schema.shown(table, self.dialect));
-            let trigger = if table.is_view && self.dialect.is_postgres() { ", or give it an INSTEAD OF trigger" } else { "" };
-            let accepted = format!("remove `{word}`, or name a table in `table`{trigger}");
-            let message = format!("`{word}` needs {statement}, which the {noun} `{shown}` does not take");
-            self.error(rules.line, format!("resource `{name}`: {message}; {accepted}"));
+            self.error(rules.line, format!("resource `{name}`: {message}"));
         }
         takes_all
     }
@@ -153,36 +164,6 @@ impl<'c> Checker<'c> {
         } else if column.required {
             let accepted = "drop NOT NULL, or remove `delete` and `restore`";
             self.error(field.line, format!("{what}, whose column is NOT NULL, but a row that is not deleted has NULL there; {accepted}"));
-        }
-    }
-
-    /// Warns of unique keys over all rows: a conflict tells that a row exists which the constraint hides from the caller.
-    fn existence_oracles(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
-        let Some(scope) = resource.account_fields() else { return };
-        let column_of = |id: &FieldId| resource.fields[*id].column.plain();
-        let is_scoped = |columns: &[String]| columns.iter().any(|column| scope.iter().any(|id| same(column_of(id), column, self.dialect)));
-        let is_payload = |columns: &[String]| {
-            let fields = columns.iter().filter_map(|column| field_of(resource, column, self.dialect));
-            fields.map(|id| &resource.fields[id]).any(|field| is_written(resource, field))
-        };
-        let mut found: Vec<&[String]> = Vec::new();
-        for constraint in &table.constraints {
-            let (kind, columns) = (constraint.kind, constraint.columns.as_slice());
-            let is_unique = matches!(kind, ConstraintKind::Unique | ConstraintKind::Exclusion);
-            // The partitions of a table repeat its keys.
-            if is_unique && !is_scoped(columns) && is_payload(columns) && !found.contains(&columns) {
-                found.push(columns);
-            }
-        }
-        let names: Vec<&str> = scope.iter().map(|id| resource.fields[*id].name.as_str()).collect();
-        let accepted = if names.is_empty() {
-            "compare a field with a variable of the account in `constraint`, and add the field to the unique key".to_owned()
-        } else {
-            format!("add the column of {} to the unique key", quoted_list(&names))
-        };
-        for columns in found {
-            let message = format!("a conflict on the unique key ({}) tells a caller of rows that `constraint` hides", columns.join(", "));
-            self.warning(rules.line, format!("resource `{}`: {message}; {accepted}, if that matters", resource.full_name));
         }
     }
 }

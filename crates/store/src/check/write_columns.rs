@@ -64,34 +64,59 @@ impl<'c> Checker<'c> {
         Some(format!("which is {found}: it is read as {kind} through a cast, and cannot be written; remove `{key}`"))
     }
 
-    /// The columns without which the database refuses every new row.
+    /// The columns without which the database refuses every new row, and the fields that a new row would have NULL in.
     pub(super) fn unfilled_columns(&mut self, resource: &'c Resource, table: &Table, rules: &WriteRules) {
+        if !resource.has_write(WriteOperation::Create) {
+            return;
+        }
+        for name in &table.missing_columns {
+            let shown = self.schema.shown(table, self.dialect);
+            let unfilled = format!("`create` has no value for column `{name}` of the table behind the view `{shown}`, which is NOT NULL");
+            let accepted = "add the column to the view, give it a default, or remove `create`";
+            self.error(rules.line, format!("resource `{}`: {unfilled} and has no default; {accepted}", resource.full_name));
+        }
         // A view and a foreign table do not tell the defaults of their columns.
-        if !resource.has_write(WriteOperation::Create) || table.is_view || table.is_foreign {
+        if table.is_view || table.is_foreign {
             return;
         }
         for column in table.columns.iter().filter(|column| column.own_value == OwnValue::None) {
             let dialect = self.dialect;
             let fields = resource.stored_fields().filter(|(_, field)| same(field.column.plain(), &column.name, dialect));
             let fields: Vec<_> = fields.collect();
-            let is_key = fields.iter().any(|(id, _)| resource.key.contains(id));
             // A new row has version 1.
             let is_version = |id: &usize| rules.version == Some(*id);
-            let is_filled = fields.iter().any(|(id, field)| is_version(id) || fills(field, WriteOperation::Create));
-            if is_filled || !column.required && !is_key {
-                continue;
-            }
-            let (name, shown) = (&column.name, self.schema.shown(table, dialect));
-            let reason = if column.required { "is NOT NULL" } else { "is part of the key" };
-            let unfilled = format!("`create` has no value for column `{name}` of `{shown}`, which {reason} and has no default");
-            let others = "give the column a default, or remove `create`";
-            if let Some((_, field)) = fields.first() {
-                let accepted = format!("add `write = \"create\"` or `preset`, {others}");
-                self.error(field.line, format!("field `{}` of `{}`: {unfilled}; {accepted}", field.name, resource.full_name));
-            } else {
-                let accepted = format!("declare a field with `write` or `preset` for it, {others}");
-                self.error(rules.line, format!("resource `{}`: {unfilled}; {accepted}", resource.full_name));
+            if !fields.iter().any(|(id, field)| is_version(id) || fills(field, WriteOperation::Create)) {
+                let is_key = fields.iter().any(|(id, _)| resource.key.contains(id));
+                self.unfilled(resource, rules, (table, column), fields.first().map(|(_, field)| *field), is_key);
             }
         }
+    }
+
+    /// Reports a column that no new row of the resource has a value for.
+    fn unfilled(&mut self, resource: &Resource, rules: &WriteRules, (table, column): (&Table, &Column), field: Option<&Field>, is_key: bool) {
+        let (name, shown) = (&column.name, self.schema.shown(table, self.dialect));
+        let (line, what) = match field {
+            Some(field) => (field.line, format!("field `{}` of `{}`", field.name, resource.full_name)),
+            None => (rules.line, format!("resource `{}`", resource.full_name)),
+        };
+        let subject = format!("{what}: `create` has no value for column `{name}` of `{shown}`");
+        if !column.required && !is_key {
+            if field.is_some_and(|field| !field.nullable) && !table.fills_new_rows {
+                let accepted = "add `write = \"create\"` or a `preset` of `create`, give the column a default, or drop `null = false`";
+                self.warning(line, format!("{subject}, so that new rows have NULL in a field with `null = false`; {accepted}"));
+            }
+            return;
+        }
+        let reason = if column.required { "is NOT NULL" } else { "is part of the key" };
+        if table.fills_new_rows {
+            let trigger = "unless its BEFORE INSERT trigger has one, the database refuses every new row";
+            return self.warning(line, format!("{subject}, which {reason} and has no default; {trigger}"));
+        }
+        let others = "give the column a default, or remove `create`";
+        let accepted = match field {
+            Some(_) => "add `write = \"create\"` or `preset`",
+            None => "declare a field with `write` or `preset` for it",
+        };
+        self.error(line, format!("{subject}, which {reason} and has no default; {accepted}, {others}"));
     }
 }

@@ -10,7 +10,7 @@ use crate::schema::{Changes, Schema, Table};
 
 use super::fields::fields;
 use super::model::{Draft, KnownRelation, Model};
-use super::naming::{Names, camel, context, lost_characters, usual_schema};
+use super::naming::{Names, camel, context, is_plain, lost_characters, usual_schema};
 use super::offered_list::OfferedList;
 use super::through;
 
@@ -43,9 +43,9 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<E
         .filter_map(|resource| schema.table(&resource.table, dialect).map(|table| (table, resource)))
         .collect();
     let mut drafts: Vec<(usize, Draft)> = Vec::new();
-    // Incidental tables come last, so that they take no name from others.
+    // Tables that only join others come last, so that they take no name from others, and those with plain names first.
     let mut places: Vec<usize> = (0..schema.tables.len()).collect();
-    places.sort_by_key(|place| through::sides(&schema.tables[*place]).is_some());
+    places.sort_by_key(|place| (through::sides(&schema.tables[*place]).is_some(), !is_plain(&schema.tables[*place].name)));
     for place in places {
         let table = &schema.tables[place];
         drafts.extend(drafted(table, catalog, &homes, &mut names, &mut model).map(|draft| (place, draft)));

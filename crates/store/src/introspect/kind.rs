@@ -31,6 +31,7 @@ pub(crate) fn foreign_form(column: &Column) -> Option<ForeignForm> {
     Some(match column.native.as_str() {
         "bytea" if !column.array => ForeignForm::Base64,
         "interval" if !column.array => ForeignForm::Duration,
+        "inet" if !column.array => ForeignForm::Address,
         _ => ForeignForm::Text,
     })
 }

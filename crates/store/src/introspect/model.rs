@@ -85,6 +85,8 @@ pub(super) struct Draft<'s> {
     pub(super) known_relations: Vec<KnownRelation>,
     /// The writes that it offers, or has already.
     pub(super) writes: Changes,
+    /// Why it offers no writes although its table takes them.
+    pub(super) unwritable: Option<String>,
     /// The unique keys of an upsert, as fields.
     pub(super) keys: Vec<Vec<String>>,
     /// Why columns and foreign keys were left out.
@@ -133,6 +135,7 @@ impl<'s> Draft<'s> {
             relations: Vec::new(),
             known_relations: Vec::new(),
             writes: Changes::default(),
+            unwritable: None,
             keys: Vec::new(),
             notes: Vec::new(),
         }

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use query::catalog::{CONNECTORS, OWN_CONTEXTS, kebab};
+use query::catalog::{CONNECTORS, OWN_CONTEXTS, kebab, snake};
+use query::describe::GraphqlNames;
 use query::parse::RESERVED;
 use query::sql::Dialect;
 
@@ -76,48 +77,92 @@ pub const OWN_TYPES: [&str; 42] = [
     "HubCreateAppAccountInput",
 ];
 
-/// A name in ASCII: `größe` → `groesse`, `цена` → `tsena`. Characters without a transliteration stay.
-fn transliterated(name: &str) -> String {
-    let mut out = String::with_capacity(name.len() + 4);
+/// A letter or digit in ASCII: `ß` → `ss`, `ц` → `ts`. Empty if there is no such form.
+fn transliterated(character: char) -> &'static str {
+    match character {
+        'ä' => "ae",
+        'ö' => "oe",
+        'ü' => "ue",
+        'Ä' => "Ae",
+        'Ö' => "Oe",
+        'Ü' => "Ue",
+        // A word for one character, as in Chinese, ends with a blank.
+        other => deunicode::deunicode_char(other).map_or("", str::trim_end),
+    }
+}
+
+/// Letters with a mark of their own, as macOS writes file names, as one character where it matters: `o` and U+0308 → `ö`. Other marks are
+/// dropped, as transliteration does.
+fn composed(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
     for character in name.chars() {
-        match character {
-            'ä' => out.push_str("ae"),
-            'ö' => out.push_str("oe"),
-            'ü' => out.push_str("ue"),
-            'Ä' => out.push_str("Ae"),
-            'Ö' => out.push_str("Oe"),
-            'Ü' => out.push_str("Ue"),
-            ascii if ascii.is_ascii() => out.push(ascii),
-            other if other.is_alphanumeric() => match deunicode::deunicode_char(other) {
-                // A word for one character, as in Chinese, ends with a blank.
-                Some(text) => out.push_str(text.trim_end()),
-                None => out.push(other),
-            },
-            other => out.push(other),
+        match (out.chars().next_back(), character) {
+            (Some(letter @ ('a' | 'o' | 'u' | 'A' | 'O' | 'U')), '\u{308}') => {
+                out.pop();
+                out.push(match letter {
+                    'a' => 'ä',
+                    'o' => 'ö',
+                    'u' => 'ü',
+                    'A' => 'Ä',
+                    'O' => 'Ö',
+                    _ => 'Ü',
+                });
+            }
+            (Some(letter), '\u{300}'..='\u{36f}') if letter.is_alphabetic() => {}
+            _ => out.push(character),
         }
     }
     out
 }
 
-/// A note on a name with characters that have no transliteration.
+/// The words of a name in ASCII. One in capitals only is in lower case.
+fn words(name: &str) -> Vec<String> {
+    let name = composed(name);
+    let words = name.split(|character: char| character.is_ascii() && !character.is_ascii_alphanumeric());
+    let in_ascii = |word: &str| -> String {
+        let word = if word.chars().any(char::is_lowercase) { word.to_owned() } else { word.to_lowercase() };
+        // A sign for a letter, such as an apostrophe for `ъ`, is left out.
+        word.chars().flat_map(ascii_form).collect()
+    };
+    words.map(in_ascii).collect()
+}
+
+fn ascii_form(character: char) -> Vec<char> {
+    match character {
+        ascii if ascii.is_ascii() => vec![ascii],
+        other if other.is_alphanumeric() => transliterated(other).chars().filter(char::is_ascii_alphanumeric).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A note on a name with characters that have no transliteration. A sign that changes only how another is spoken has none, and is not missed
+/// unless nothing else is left.
 pub(super) fn lost_characters(what: &str, name: &str) -> Option<String> {
-    let lost: String = transliterated(name).chars().filter(|character| !character.is_ascii()).collect();
+    let is_nothing_left = words(name).iter().all(String::is_empty);
+    let is_lost = |character: &char| {
+        let is_sign = || matches!(transliterated(*character), "'" | "`" | "\"");
+        !character.is_ascii() && ascii_form(*character).is_empty() && (is_nothing_left || !is_sign())
+    };
+    let lost: String = composed(name).chars().filter(is_lost).collect();
     (!lost.is_empty()).then(|| format!("the name of {what} {name:?} has no transliteration of {lost:?}; choose a name for it"))
 }
 
 /// `order_items`, `OrderItems`, `ORDER ITEMS` → `orderItems`; empty when no letter or digit is left.
 pub(super) fn camel(name: &str) -> String {
-    let name = transliterated(name);
     let mut out = String::with_capacity(name.len() + 1);
-    for word in name.split(|character: char| character.is_ascii() && !character.is_ascii_alphanumeric()) {
-        let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
-        let word = if word.bytes().any(|byte| byte.is_ascii_lowercase()) { word } else { word.to_ascii_lowercase() };
+    for word in words(name) {
         out.push_str(&if out.is_empty() { lower_start(&word) } else { capital(&word) });
     }
     if out.starts_with(|first: char| first.is_ascii_digit()) {
         out.insert(0, '_');
     }
     out
+}
+
+/// Whether a name needs no change but that to camelCase.
+pub(super) fn is_plain(name: &str) -> bool {
+    let camel = camel(name);
+    camel == name || snake(&camel) == name
 }
 
 /// `OrderItem` → `orderItem`, `HTTPServer` → `httpServer`
@@ -131,11 +176,6 @@ fn lower_start(word: &str) -> String {
 pub(super) fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_ascii_uppercase(), letters.as_str()))
-}
-
-fn lower(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_ascii_lowercase(), letters.as_str()))
 }
 
 pub(super) fn context(schema: &str) -> String {
@@ -244,53 +284,50 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// The names that resources have taken: paths of REST, and types and queries of GraphQL, which `check` does not let two resources share.
+/// The names that resources have taken: paths of REST, and types and fields of GraphQL, which `check` does not let two resources share.
+/// Those of writes count too, since a resource may get writes later.
 #[derive(Default)]
 pub(super) struct Names {
     taken: HashSet<(String, String)>,
     paths: HashSet<(String, String)>,
-    types: HashSet<String>,
-    queries: HashSet<String>,
+    graphql: HashSet<String>,
 }
 
 impl Names {
     pub(super) fn take(&mut self, context: &str, name: &str, plural: &str) {
+        let names = GraphqlNames::new(context, name, plural);
         self.taken.insert((context.to_owned(), name.to_owned()));
         self.paths.insert((kebab(context), kebab(plural)));
-        self.types.insert(type_name(context, name));
-        self.queries.extend(queries_of_one(context, name));
-        self.queries.extend(queries_of_many(context, plural));
+        self.graphql.extend(names.types().into_iter().chain(names.fields_of_one()).chain(names.fields_of_many()));
     }
 
+    /// Chooses a name and a plural that are free: the wished plural and its singular, or both with the first number that makes them so.
     pub(super) fn make(&mut self, context: &str, wished: &str) -> (String, String) {
-        let plural = free(&[wished.to_owned()], |plural| {
-            self.paths.contains(&(kebab(context), kebab(plural))) || self.asks(&queries_of_many(context, plural))
-        });
-        let name = free(&[singular(&plural)], |name| {
-            let kind = type_name(context, name);
-            self.taken.contains(&(context.to_owned(), name.to_owned()))
-                || self.types.contains(&kind)
-                || OWN_TYPES.contains(&kind.as_str())
-                || self.asks(&queries_of_one(context, name))
-        });
+        let wished = allowed(wished);
+        let numbered = |base: &str, number: usize| if number == 1 { base.to_owned() } else { format!("{base}{number}") };
+        let mut number = 1;
+        let (name, plural) = loop {
+            let plural = numbered(&wished, number);
+            let name = free(&[numbered(&singular(&wished), number)], |name| !self.is_free_for_one(context, name));
+            if self.is_free_for_many(context, &name, &plural) {
+                break (name, plural);
+            }
+            number += 1;
+        };
         self.take(context, &name, &plural);
         (name, plural)
     }
 
-    fn asks(&self, queries: &[String]) -> bool {
-        queries.iter().any(|query| self.queries.contains(query))
+    fn is_free_for_one(&self, context: &str, name: &str) -> bool {
+        let names = GraphqlNames::new(context, name, "");
+        !self.taken.contains(&(context.to_owned(), name.to_owned()))
+            && names.types().iter().all(|kind| !self.graphql.contains(kind) && !OWN_TYPES.contains(&kind.as_str()))
+            && names.fields_of_one().iter().all(|field| !self.graphql.contains(field))
     }
-}
 
-fn type_name(context: &str, name: &str) -> String {
-    capital(context) + &capital(name)
-}
-
-fn queries_of_many(context: &str, plural: &str) -> [String; 3] {
-    ["Paginate", "KeysetPaginate", "Get"].map(|verb| format!("{}{verb}{}", lower(context), capital(plural)))
-}
-
-/// Includes queries by key, since a table may get a key later.
-fn queries_of_one(context: &str, name: &str) -> [String; 2] {
-    ["", "ById"].map(|end| format!("{}Find{}{end}", lower(context), capital(name)))
+    fn is_free_for_many(&self, context: &str, name: &str, plural: &str) -> bool {
+        let names = GraphqlNames::new(context, name, plural);
+        !self.paths.contains(&(kebab(context), kebab(plural)))
+            && names.fields_of_many().iter().all(|field| !self.graphql.contains(field))
+    }
 }

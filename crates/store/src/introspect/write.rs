@@ -43,7 +43,10 @@ fn writes(text: &mut String, resource: &Draft) {
     let Changes { insert, update, delete } = resource.writes;
     let full_name = resource.full_name();
     let operations = [("create", insert), ("update", update), ("delete", delete)].into_iter().filter(|(_, is_offered)| *is_offered);
-    let mut keys: Vec<_> = operations.map(|(word, _)| (word.to_owned(), quoted(&format!("{full_name}.{word}")))).collect();
+    // Each word of a permission begins with a letter.
+    let subject = full_name.split('.').map(|word| word.strip_prefix('_').map_or(word.to_owned(), |digits| format!("n{digits}")));
+    let subject = subject.collect::<Vec<_>>().join(".");
+    let mut keys: Vec<_> = operations.map(|(word, _)| (word.to_owned(), quoted(&format!("{subject}.{word}")))).collect();
     if keys.is_empty() {
         return;
     }

@@ -13,6 +13,7 @@ use super::native::takes_values;
 /// Adds operations to new resources with a key, and `write` to new fields of resources with operations.
 pub(super) fn offer(model: &mut Model) {
     let dialect = model.dialect;
+    hide_from_writes(model);
     for draft in model.resources.iter_mut().filter(|draft| !draft.left_out) {
         if draft.is_new {
             draft.writes = operations(draft, dialect);
@@ -37,6 +38,17 @@ pub(super) fn offer(model: &mut Model) {
     }
 }
 
+/// Notes which new resources the role of writes cannot write, because it cannot read their rows or those that a reference leads to.
+fn hide_from_writes(model: &mut Model) {
+    let unread: Vec<String> = model.resources.iter().filter(|draft| draft.table.unread_by_writes).map(Draft::full_name).collect();
+    for draft in &mut model.resources {
+        let references = draft.relations.iter().filter(|relation| !relation.many).map(|relation| &relation.target);
+        let own = draft.full_name();
+        let hidden = std::iter::once(&own).chain(references).find(|name| unread.contains(name));
+        draft.unwritable = hidden.map(|name| format!("the user of DATABASE_WRITE_URL cannot read `{name}`, as a write does"));
+    }
+}
+
 /// The operations in which a column takes a value of a payload. A key that the database makes takes none.
 fn accepted(field: &DraftField, column: &Column, dialect: Dialect) -> FieldWrite {
     let loses_values = || contradiction(&field.kind, field.stored, &column.native).is_some_and(|found| found.loses_values);
@@ -55,18 +67,25 @@ fn operations(draft: &mut Draft, dialect: Dialect) -> Changes {
         draft.notes.push(format!("writes are left out: SQLite refuses changes for {}", obstacle.reason));
         return Changes::default();
     }
-    let insert = match missing_value(draft, table, dialect) {
-        _ if table.columns.iter().all(|column| column.insert_forbidden) => false,
-        Some(reason) => {
-            draft.notes.push(format!("`create` is left out: {reason}"));
-            false
-        }
-        None => true,
-    };
-    let updated = |field: &DraftField| table.column(&field.column, dialect).is_some_and(|column| accepted(field, column, dialect).update);
+    if let Some(reason) = &draft.unwritable {
+        let note = format!("writes are left out: {reason}");
+        draft.notes.push(note);
+        return Changes::default();
+    }
+    let may_insert = table.columns.iter().any(|column| !column.insert_forbidden);
     // A delete locks its rows, which needs UPDATE.
-    let can_lock = table.columns.iter().any(|column| !column.update_forbidden);
-    Changes { insert, update: draft.fields.iter().any(updated), delete: can_lock && !table.delete_forbidden }
+    let may_update = table.columns.iter().any(|column| !column.update_forbidden);
+    let may_delete = may_update && !table.delete_forbidden;
+    if !(may_insert || may_update || may_delete) {
+        draft.notes.push("writes are left out: the database user may not change rows".to_owned());
+        return Changes::default();
+    }
+    let missing = if may_insert { missing_value(draft, table, dialect) } else { Some("the database user may not insert rows".to_owned()) };
+    draft.notes.extend(missing.iter().map(|reason| format!("`create` is left out: {reason}")));
+    let lacking = [("update", may_update), ("delete", may_delete)].into_iter().filter(|(_, is_allowed)| !is_allowed);
+    draft.notes.extend(lacking.map(|(word, _)| format!("`{word}` is left out: the database user may not {word} rows")));
+    let updated = |field: &DraftField| table.column(&field.column, dialect).is_some_and(|column| accepted(field, column, dialect).update);
+    Changes { insert: missing.is_none(), update: draft.fields.iter().any(updated), delete: may_delete }
 }
 
 /// Why the database refuses every new row: a column that needs a value and takes none.

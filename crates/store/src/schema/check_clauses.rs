@@ -1,4 +1,4 @@
-//! Finds the checks in a `CREATE TABLE` of SQLite, which no pragma lists, and the words in the key of a `CREATE INDEX`.
+//! Finds the checks in a `CREATE TABLE` of SQLite, which no pragma lists, and the words of a `CREATE INDEX`.
 
 /// A `CHECK (…)`.
 pub(super) struct CheckClause {
@@ -58,11 +58,23 @@ pub(super) fn decides_conflicts(sql: &str) -> bool {
     tokens.windows(3).any(is_decided)
 }
 
-/// The names between the first brackets of a `CREATE INDEX`, without the condition of a partial index.
-pub(super) fn key_words(sql: &str) -> Vec<String> {
+/// The names in a `CREATE INDEX`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct IndexWords {
+    /// Those between the brackets.
+    pub(super) key: Vec<String>,
+    /// Those in the condition of a partial index.
+    pub(super) condition: Vec<String>,
+}
+
+pub(super) fn index_words(sql: &str) -> IndexWords {
     let tokens = tokens(sql);
     let start = tokens.iter().position(|token| token.text == "(").unwrap_or(tokens.len());
-    brackets(&tokens[start..]).map_or_else(Vec::new, |(inside, _)| words(inside))
+    let Some((inside, _)) = brackets(&tokens[start..]) else { return IndexWords::default() };
+    // Beside the two brackets.
+    let rest = &tokens[start + inside.len() + 2..];
+    let condition = rest.iter().position(|token| token.is_word("WHERE")).map_or(&[][..], |place| &rest[place + 1..]);
+    IndexWords { key: words(inside), condition: words(condition) }
 }
 
 /// The tokens between an opening bracket and its closing one, and the position of the closing one.
@@ -145,7 +157,7 @@ fn quoted_length(text: &str, quote: char) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_clauses, decides_conflicts, key_words};
+    use super::{IndexWords, check_clauses, decides_conflicts, index_words};
 
     #[test]
     fn each_check_has_the_name_of_its_error_and_its_columns() {
@@ -173,8 +185,11 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_an_index_is_without_its_condition() {
-        assert_eq!(key_words("CREATE UNIQUE INDEX i ON t (lower(email), \"b\") WHERE gone IS NULL"), ["lower", "email", "b"]);
-        assert!(key_words("CREATE INDEX i").is_empty());
+    fn the_key_of_an_index_is_apart_from_its_condition() {
+        let words = index_words("CREATE UNIQUE INDEX i ON t (lower(email), \"b\") WHERE gone IS NULL");
+        assert_eq!(words.key, ["lower", "email", "b"]);
+        assert_eq!(words.condition, ["gone", "IS", "NULL"]);
+        assert_eq!(index_words("CREATE INDEX i"), IndexWords::default());
+        assert!(index_words("CREATE INDEX i ON t (a)").condition.is_empty());
     }
 }

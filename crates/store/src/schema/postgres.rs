@@ -1,14 +1,16 @@
 //! Reads PostgreSQL's system catalog. Every column is cast to a built-in type, so the driver looks up no types.
 
 mod citus;
+mod views;
 
 use std::collections::HashMap;
 
 use query::catalog::write_rules::ConstraintKind;
 use tokio_postgres::{Client, Error, Row};
 
-use super::{Changes, Collation, Column, Enumeration, ForeignKey, Locale, NamedConstraint, OwnValue, Schema, Table};
+use super::{Changes, Collation, Column, Enumeration, ForeignKey, Locale, NamedConstraint, OnDelete, OwnValue, Schema, Table};
 
+/// A trigger of type 7 is BEFORE INSERT FOR EACH ROW.
 const TABLES: &str = r"
     SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind IN ('v', 'm'),
            c.relispartition OR EXISTS (
@@ -16,7 +18,9 @@ const TABLES: &str = r"
                WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
            c.relkind <> 'p' AND EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
            NOT c.relispopulated, c.relkind = 'f', c.relkind IN ('v', 'm', 'f'), NOT pg_catalog.has_table_privilege(c.oid, 'DELETE'),
-           (SELECT h.inhparent::int8 FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid AND c.relispartition)
+           (SELECT h.inhparent::int8 FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid AND c.relispartition), c.relkind = 'm',
+           EXISTS (SELECT FROM pg_catalog.pg_trigger t
+                   WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D' AND t.tgtype & 7 = 7)
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')
     ORDER BY n.nspname, c.relname";
@@ -79,7 +83,8 @@ const INDEXES: &str = r"
            CASE WHEN i.indexprs IS NOT NULL THEN ARRAY(
                SELECT DISTINCT a.attname::text FROM pg_catalog.pg_depend d
                JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
-               WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid AND d.refobjid = i.indrelid) END
+               WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid AND d.refobjid = i.indrelid) END,
+           pg_catalog.pg_get_expr(i.indpred, i.indrelid)
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = c.relam
     WHERE i.indisvalid ORDER BY i.indrelid, c.relname";
 
@@ -90,7 +95,7 @@ const FOREIGN_KEYS: &str = r"
                  JOIN pg_catalog.pg_attribute a ON a.attrelid = f.conrelid AND a.attnum = k.number ORDER BY k.place),
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(f.confkey) WITH ORDINALITY AS k(number, place)
                  JOIN pg_catalog.pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = k.number ORDER BY k.place),
-           coalesce(pg_catalog.to_jsonb(f) ->> 'conperiod', 'false') = 'true'
+           coalesce(pg_catalog.to_jsonb(f) ->> 'conperiod', 'false') = 'true', f.confdeltype::text
     FROM pg_catalog.pg_constraint f JOIN pg_catalog.pg_class c ON c.oid = f.confrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE f.contype = 'f' AND f.conparentid = 0 ORDER BY f.conrelid, f.conkey, f.conname";
@@ -107,19 +112,6 @@ const CONSTRAINTS: &str = r"
     FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_attribute a ON a.atttypid = k.contypid AND a.attnum > 0 AND NOT a.attisdropped
     WHERE k.contype = 'c' AND k.contypid <> 0
     ORDER BY 1, 2";
-
-/// The changes that views and foreign tables take, as bits, and their columns that cannot be written. PostgreSQL asks the handler of a foreign
-/// table, if there is one.
-const UPDATABLE: &str = r"
-    SELECT c.oid::int8, pg_catalog.pg_relation_is_updatable(c.oid, true),
-           ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a
-                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-                   AND NOT pg_catalog.pg_column_is_updatable(c.oid, a.attnum, true))
-    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE (c.relkind = 'v' OR c.relkind = 'f' AND EXISTS (
-               SELECT FROM pg_catalog.pg_foreign_table t JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver
-               JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid = s.srvfdw WHERE t.ftrelid = c.oid AND w.fdwhandler <> 0))
-      AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')";
 
 /// Read through JSON, since the provider's columns came with PostgreSQL 15 and 17.
 const LOCALE: &str = r"
@@ -147,6 +139,8 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             is_foreign: row.try_get(7)?,
             impossible: if row.try_get(8)? { Changes::ALL } else { Changes::default() },
             delete_forbidden: row.try_get(9)?,
+            is_materialized: row.try_get(11)?,
+            fills_new_rows: row.try_get(12)?,
             ..Table::default()
         });
     }
@@ -165,8 +159,13 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     }
     for row in rows(client, FOREIGN_KEYS).await? {
         if let Some(place) = places.get(&row.try_get(0)?) {
-            let foreign_key =
-                ForeignKey { schema: row.try_get(1)?, table: row.try_get(2)?, columns: row.try_get(3)?, target_columns: row.try_get(4)? };
+            let on_delete = match row.try_get::<_, &str>(6)? {
+                "c" => OnDelete::Delete,
+                "n" | "d" => OnDelete::Change,
+                _ => OnDelete::Refuse,
+            };
+            let (columns, target_columns) = (row.try_get(3)?, row.try_get(4)?);
+            let foreign_key = ForeignKey { schema: row.try_get(1)?, table: row.try_get(2)?, columns, target_columns, on_delete };
             let table = &mut schema.tables[*place];
             if row.try_get(5)? {
                 table.broken_keys.push((foreign_key, "it joins periods that overlap, and a relation joins equal values".to_owned()));
@@ -178,7 +177,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     for row in rows(client, CONSTRAINTS).await? {
         if let Some(place) = places.get(&row.try_get(0)?) {
             let kind = if row.try_get(2)? { ConstraintKind::ForeignKey } else { ConstraintKind::Check };
-            schema.tables[*place].constraints.push(NamedConstraint { name: row.try_get(1)?, kind, columns: row.try_get(3)? });
+            schema.tables[*place].constraints.push(NamedConstraint::new(row.try_get(1)?, kind, row.try_get(3)?));
             if let Some(target) = places.get(&row.try_get(4)?) {
                 schema.tables[*target].referring.push(row.try_get(1)?);
             }
@@ -188,7 +187,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
         partitions.into_iter().filter_map(|(place, parent)| Some((place, *places.get(&parent)?))).collect();
     constraints_of_partitions(&mut schema, &partitions);
     if schema.tables.iter().any(|table| table.impossible != Changes::default()) {
-        updatable(client, &mut schema, &places).await?;
+        views::read(client, &mut schema, &places).await?;
     }
     citus::placements(client, &mut schema, &places).await?;
     for row in rows(client, LOCALE).await? {
@@ -234,25 +233,6 @@ fn constraints_of_partitions(schema: &mut Schema, partitions: &[(usize, usize)])
             levels -= 1;
         }
     }
-}
-
-/// Reads what views and foreign tables take. If the database cannot tell, such as without the library of a foreign table, they take nothing.
-async fn updatable(client: &Client, schema: &mut Schema, places: &HashMap<i64, usize>) -> Result<(), Error> {
-    let found = match rows(client, UPDATABLE).await {
-        Err(error) if error.as_db_error().is_some() => return Ok(()),
-        found => found?,
-    };
-    for row in found {
-        let Some(place) = places.get(&row.try_get(0)?) else { continue };
-        let (events, fixed): (i32, Vec<String>) = (row.try_get(1)?, row.try_get(2)?);
-        let table = &mut schema.tables[*place];
-        // The bits of PostgreSQL's command types.
-        table.impossible = Changes { update: events & 4 == 0, insert: events & 8 == 0, delete: events & 16 == 0 };
-        for column in table.columns.iter_mut().filter(|column| fixed.contains(&column.name)) {
-            column.own_value = OwnValue::Generated;
-        }
-    }
-    Ok(())
 }
 
 /// Without a named statement, so that it works behind every pooler.
@@ -360,10 +340,12 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
         let is_in_key = |column: &String| !all.contains(column) && expressions.as_ref().is_some_and(|text| has_word(text, column));
         let more: Vec<String> = used.into_iter().flatten().filter(is_in_key).collect();
         all.extend(more);
-        table.constraints.push(NamedConstraint { name: row.try_get(6)?, kind, columns: all });
+        let predicate: Option<String> = row.try_get(10)?;
+        let is_in_condition = |column: &&Column| predicate.as_ref().is_some_and(|text| has_word(text, &column.name));
+        let condition = table.columns.iter().filter(is_in_condition).map(|column| column.name.clone()).collect();
+        table.constraints.push(NamedConstraint { condition, ..NamedConstraint::new(row.try_get(6)?, kind, all) });
     }
     let leading: Vec<String> = columns.into_iter().map_while(|column| column).collect();
-    table.expressions.extend(expressions);
     // An index does not cover rows of inheriting tables.
     if primary && !table.has_heirs {
         table.primary_key.clone_from(&leading);

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use query::catalog::write_rules::ConstraintKind;
 use query::sql::Dialect;
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, OptionalExtension, Result};
 
-use super::check_clauses::{CheckClause, check_clauses, decides_conflicts, key_words};
-use super::{Changes, Column, ForeignKey, NamedConstraint, Obstacle, OwnValue, Schema, Table};
+use super::check_clauses::{CheckClause, check_clauses, decides_conflicts, index_words};
+use super::{Changes, Column, ForeignKey, NamedConstraint, Obstacle, OnDelete, OwnValue, Schema, Table};
 
 struct Kind {
     name: String,
@@ -124,7 +124,7 @@ fn checks(sql: &str, table: &Table) -> Vec<NamedConstraint> {
     let constraint = |clause: CheckClause| {
         let is_named = |column: &&Column| clause.words.iter().any(|word| word.eq_ignore_ascii_case(&column.name));
         let columns = table.columns.iter().filter(is_named).map(|column| column.name.clone()).collect();
-        NamedConstraint { name: clause.name, kind: ConstraintKind::Check, columns }
+        NamedConstraint::new(clause.name, ConstraintKind::Check, columns)
     };
     check_clauses(sql).into_iter().map(constraint).collect()
 }
@@ -157,18 +157,23 @@ fn indexes(connection: &Connection, table: &mut Table) -> Result<bool> {
     Ok(key_has_index)
 }
 
-/// The constraint of a unique index, with the columns that its expressions name.
+/// The constraint of a unique index, with the columns that its expressions and its condition name.
 fn unique_constraint(connection: &Connection, name: &str, parts: &[Option<String>], table: &Table) -> Result<NamedConstraint> {
+    let sql = "SELECT coalesce(sql, '') FROM main.sqlite_schema WHERE type = 'index' AND name = ?1";
+    // The index of a primary key may be the table itself.
+    let sql = connection.query_row(sql, [name], |row| row.get::<_, String>(0)).optional()?;
+    let words = index_words(&sql.unwrap_or_default());
+    let named = |words: &[String]| -> Vec<String> {
+        let is_named = |column: &&Column| words.iter().any(|word| word.eq_ignore_ascii_case(&column.name));
+        table.columns.iter().filter(is_named).map(|column| column.name.clone()).collect()
+    };
     let mut columns: Vec<String> = parts.iter().flatten().cloned().collect();
     if columns.len() < parts.len() {
-        let sql = "SELECT coalesce(sql, '') FROM main.sqlite_schema WHERE type = 'index' AND name = ?1";
-        let words = key_words(&connection.query_row(sql, [name], |row| row.get::<_, String>(0))?);
-        let is_used =
-            |column: &&Column| !columns.contains(&column.name) && words.iter().any(|word| word.eq_ignore_ascii_case(&column.name));
-        let more: Vec<String> = table.columns.iter().filter(is_used).map(|column| column.name.clone()).collect();
+        let more = named(&words.key).into_iter().filter(|column| !columns.contains(column)).collect::<Vec<_>>();
         columns.extend(more);
     }
-    Ok(NamedConstraint { name: name.to_owned(), kind: ConstraintKind::Unique, columns })
+    let condition = named(&words.condition);
+    Ok(NamedConstraint { condition, ..NamedConstraint::new(name.to_owned(), ConstraintKind::Unique, columns) })
 }
 
 /// A primary key may hold NULL in SQLite, unless it is the rowid or the table says otherwise.
@@ -180,7 +185,7 @@ fn not_null_keys(table: &mut Table, kind: &Kind, key_has_index: bool) {
         for column in table.columns.iter_mut().filter(|column| columns.contains(&column.name)) {
             column.own_value = OwnValue::Default;
         }
-        table.constraints.insert(0, NamedConstraint { name: String::new(), kind: ConstraintKind::Unique, columns });
+        table.constraints.insert(0, NamedConstraint::new(String::new(), ConstraintKind::Unique, columns));
     }
     if is_rowid || kind.without_rowid || kind.strict {
         let Table { columns, primary_key, .. } = table;
@@ -193,15 +198,20 @@ fn not_null_keys(table: &mut Table, kind: &Kind, key_has_index: bool) {
 
 fn foreign_keys(connection: &Connection, table: &mut Table) -> Result<()> {
     let mut statement =
-        connection.prepare("SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1, 'main') ORDER BY id DESC, seq")?;
+        connection.prepare("SELECT id, \"table\", \"from\", \"to\", on_delete FROM pragma_foreign_key_list(?1, 'main') ORDER BY id DESC, seq")?;
     let mut rows = statement.query([&table.name])?;
     let mut last = None;
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
         if last != Some(id) {
             last = Some(id);
-            let target = ForeignKey { columns: Vec::new(), schema: "main".to_owned(), table: row.get(1)?, target_columns: Vec::new() };
-            table.foreign_keys.push(target);
+            let on_delete = match row.get::<_, String>(4)?.as_str() {
+                "CASCADE" => OnDelete::Delete,
+                "SET NULL" | "SET DEFAULT" => OnDelete::Change,
+                _ => OnDelete::Refuse,
+            };
+            let (schema, target) = ("main".to_owned(), row.get(1)?);
+            table.foreign_keys.push(ForeignKey { columns: Vec::new(), schema, table: target, target_columns: Vec::new(), on_delete });
         }
         if let Some(foreign_key) = table.foreign_keys.last_mut() {
             foreign_key.columns.push(row.get(2)?);
@@ -229,7 +239,7 @@ fn complete_foreign_keys(schema: &mut Schema) {
                 table.broken_keys.push((foreign_key, reason));
                 continue;
             }
-            table.constraints.push(NamedConstraint { name: String::new(), kind: ConstraintKind::ForeignKey, columns });
+            table.constraints.push(NamedConstraint::new(String::new(), ConstraintKind::ForeignKey, columns));
             table.foreign_keys.push(foreign_key);
         }
     }

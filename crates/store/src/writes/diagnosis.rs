@@ -202,7 +202,7 @@ async fn wrong_rows<S: WriteSession>(
     session: &mut S,
     (diagnosis, level): (&Diagnosis, &ChildLevel),
     (keys, items): (&Keys, &[usize]),
-    (concerns, fault): (&dyn Fn(usize) -> bool, &dyn Fn(Option<usize>) -> WriteFault),
+    (concerns, fault): (&(dyn Fn(usize) -> bool + Sync), &(dyn Fn(Option<usize>) -> WriteFault + Sync)),
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
     let there = are_there(session, level, keys).await?;

@@ -1,5 +1,7 @@
 //! Names from a database: other alphabets, and plurals of tables named in the singular.
 
+use store::introspect::{OfferedAccess, introspect};
+
 use super::*;
 
 // contract P4.6
@@ -51,4 +53,67 @@ fn to_many_relations_are_plural_for_tables_in_the_singular() {
     ] {
         has(&text, line);
     }
+}
+
+// contract P4.6
+#[test]
+fn capitals_apostrophes_and_marks_are_no_part_of_a_name() {
+    for (table, name) in [
+        ("GRÖSSE", "groesse"),
+        ("KÜNDIGUNG", "kuendigung"),
+        ("ÜBUNG_ID", "uebungId"),
+        ("ÄÖÜ", "aeoeue"),
+        ("ЩУКА_ID", "shchukaId"),
+        ("PREIS_NETTO", "preisNetto"),
+        ("объект", "obekt"),
+        ("größe", "groesse"),
+        ("gro\u{308}ße", "groesse"),
+        ("e\u{301}cole", "ecole"),
+        ("größeTotal", "groesseTotal"),
+    ] {
+        let schema = sqlite(&format!("CREATE TABLE things (id INTEGER PRIMARY KEY, \"{table}\" TEXT)"));
+        let text = manifest(&schema, Dialect::Sqlite);
+        passes(&text, &schema, Dialect::Sqlite);
+        assert!(text.contains(&format!("\n{name} ")), "{table}: {text}");
+        has_not(&text, "transliteration");
+    }
+    for (column, lost) in [("ьъ", "ьъ"), ("aǂb", "ǂ")] {
+        let schema = sqlite(&format!("CREATE TABLE things (id INTEGER PRIMARY KEY, \"{column}\" TEXT)"));
+        let text = manifest(&schema, Dialect::Sqlite);
+        passes(&text, &schema, Dialect::Sqlite);
+        has(&text, &format!("# the name of column {column:?} has no transliteration of {lost:?}; choose a name for it"));
+    }
+}
+
+// contract P4.6
+#[test]
+fn a_table_with_a_plain_name_keeps_it() {
+    let schema = postgres_like(&["USERS", "Users", "users"]);
+    let text = manifest(&schema, Dialect::Postgres);
+    for (resource, table) in [("user", "users"), ("user2", "USERS"), ("user3", "Users")] {
+        let part = text.split(&format!("[resource.app.{resource}]\n")).nth(1).unwrap_or_default();
+        assert!(part.lines().next().is_some_and(|line| line.ends_with(&format!("= {table:?}"))), "{resource}: {text}");
+    }
+}
+
+/// Tables with these names in the schema `public`, each with a key.
+fn postgres_like(names: &[&str]) -> Schema {
+    use store::schema::{Column, Table};
+    let column = Column { name: "id".to_owned(), native: "int4".to_owned(), required: true, ..Column::default() };
+    let table = |name: &&str| Table {
+        schema: "public".to_owned(),
+        name: (*name).to_owned(),
+        columns: vec![column.clone()],
+        primary_key: vec!["id".to_owned()],
+        ..Table::default()
+    };
+    Schema { tables: names.iter().map(table).collect(), search_path: vec!["public".to_owned()], ..Schema::default() }
+}
+
+#[test]
+fn a_permission_of_a_table_whose_name_begins_with_a_digit_begins_with_a_letter() {
+    let schema = sqlite("CREATE TABLE \"1_items\" (id INTEGER PRIMARY KEY, name TEXT)");
+    let text = introspect(&schema, Dialect::Sqlite, OfferedAccess::Writable).text;
+    passes(&text, &schema, Dialect::Sqlite);
+    has(&text, "create = \"app.n1Item.create\"");
 }

@@ -15,7 +15,10 @@ const SCRIPT: &str = "
         at timetz, doc xml, tags hstore, path ltree, bits bit(3), words tsvector, spot point, two pair, hosts inet[], spans interval[]);
     INSERT INTO things VALUES (1, decode(repeat('ff', 60), 'hex'), '\\x00', '1 year 2 mons 3 days 04:05:06.5', '10.0.0.1/8', '10.0.0.0/8', 12.5,
         '[1,5)', '10:00+02', '<a/>', 'a=>1', 'top.sub', B'101', 'a b', '(1,2)', '(1,x)', '{10.0.0.1,10.0.0.2}', '{1 day}');
-    INSERT INTO things (id, span) VALUES (2, '0'), (3, '-1 mon -00:00:00.25'), (4, '24:00:00'), (5, '1 day'), (6, NULL);";
+    INSERT INTO things (id, span) VALUES (2, '0'), (3, '-1 mon -00:00:00.25'), (4, '24:00:00'), (5, '1 day'), (6, NULL);
+    CREATE DOMAIN address AS inet;
+    CREATE TABLE hosts (id int PRIMARY KEY, host inet, place address, two pair);
+    INSERT INTO hosts VALUES (1, '10.0.0.1', '::1', '(1,x)'), (2, '10.0.0.1/8', '::1/64', '(1,)'), (3, NULL, NULL, '(,)'), (4, NULL, NULL, NULL);";
 
 const MANIFEST: &str = r#"
     [resource.t.thing]
@@ -41,8 +44,12 @@ const MANIFEST: &str = r#"
 "#;
 
 async fn ids(catalog: &Catalog, database: &Database, clause: Value) -> Vec<i64> {
+    ids_of(catalog, database, ("t.thing", clause)).await
+}
+
+async fn ids_of(catalog: &Catalog, database: &Database, (resource, clause): (&str, Value)) -> Vec<i64> {
     let query = json!({ "where": clause, "order": [{ "field": "id" }] });
-    let rows = answer(catalog, database, "t.thing", &query).await.expect("rows");
+    let rows = answer(catalog, database, resource, &query).await.expect("rows");
     rows.as_array().expect("rows").iter().map(|row| row["id"].as_i64().expect("an id")).collect()
 }
 
@@ -84,5 +91,35 @@ async fn columns_of_other_types_are_read_as_text() {
     let counted =
         answer(&catalog, &database, "t.thing", &json!({ "aggregation": { "fields": [{ "fn": "count", "field": "span" }] } })).await;
     assert_eq!(counted, Ok(json!([{ "count_span": 5 }])));
+    server.drop().await;
+}
+
+/// contract P3.5
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_and_a_composite_compare_as_they_are_shown() {
+    let server = support::Postgres::with(SCRIPT).await;
+    let database = support::open(&server.url);
+    let manifest = "[resource.t.host.fields]\nid = { type = \"int\", key = true }\nhost = \"text\"\nplace = \"text\"\ntwo = \"text\"\n";
+    let catalog = support::catalog(manifest, &database).await;
+    let rows = answer(&catalog, &database, "t.host", &json!({ "order": [{ "field": "id" }] })).await.expect("rows");
+    let expected = json!([
+        { "id": 1, "host": "10.0.0.1", "place": "::1", "two": "(1,x)" },
+        { "id": 2, "host": "10.0.0.1/8", "place": "::1/64", "two": "(1,)" },
+        { "id": 3, "host": null, "place": null, "two": "(,)" },
+        { "id": 4, "host": null, "place": null, "two": null },
+    ]);
+    assert_eq!(rows, expected);
+    for (clause, found) in [
+        (json!({ "host": { "eq": "10.0.0.1" } }), vec![1]),
+        (json!({ "host": { "eq": "10.0.0.1/32" } }), vec![]),
+        (json!({ "place": { "in": ["::1/64", "::1/128"] } }), vec![2]),
+        (json!({ "two": { "isNull": true } }), vec![4]),
+        (json!({ "two": { "isNull": false } }), vec![1, 2, 3]),
+        (json!({ "not": { "two": { "isNull": true } } }), vec![1, 2, 3]),
+        (json!({ "not": { "two": { "isNull": false } } }), vec![4]),
+        (json!({ "host": { "isNull": true } }), vec![3, 4]),
+    ] {
+        assert_eq!(ids_of(&catalog, &database, ("t.host", clause.clone())).await, found, "{clause}");
+    }
     server.drop().await;
 }

@@ -38,13 +38,21 @@ pub(super) fn resolve(resolver: &mut Resolver, catalog: &mut Catalog, declaratio
     // The type of a field is known once the type of what it measures is. Each pass resolves at least one, or the rest leads in a circle.
     loop {
         let before = open.len();
-        open.retain(|place| !field(resolver, catalog, *place));
+        open.retain(|place| {
+            let is_done = field(resolver, catalog, *place);
+            let resource = &catalog.resources[place.resource];
+            if is_done && matches!(resource.fields[place.id].derived, Some(Derived::Unresolved)) {
+                resolver.broken.add(&resource.full_name, &place.declaration.name);
+            }
+            !is_done
+        });
         if open.is_empty() {
             return;
         }
         if open.len() == before {
             for place in open {
                 place.fault(resolver, "its value leads back to itself through other derived fields");
+                resolver.broken.add(&catalog.resources[place.resource].full_name, &place.declaration.name);
             }
             return;
         }
@@ -84,6 +92,9 @@ fn related(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, fun
         }
     };
     let Some(index) = resource.relations.iter().position(|relation| relation.name == name) else {
+        if resolver.broken.has(&resource.full_name, name) {
+            return true;
+        }
         let known: Vec<&str> = resource.relations.iter().map(|relation| relation.name.as_str()).collect();
         let hint = did_you_mean(name, &known);
         place.fault(resolver, &format!("`{word}` names `{name}`, which is not a relation of `{}`{hint}", resource.full_name));
@@ -122,13 +133,16 @@ enum Measured {
 fn measured_field(resolver: &mut Resolver, target: &Resource, place: Place<'_>, function: RelatedFunction, name: &str) -> Measured {
     let word = function.as_str();
     let Some((id, field)) = target.field(name) else {
+        if resolver.broken.has(&target.full_name, name) {
+            return Measured::Refused;
+        }
         let known: Vec<&str> = target.fields.iter().filter(|field| !field.hidden).map(|field| field.name.as_str()).collect();
         let hint = did_you_mean(name, &known);
         place.fault(resolver, &format!("`{word}` names `{name}`, which is not a field of `{}`{hint}", target.full_name));
         return Measured::Refused;
     };
     if matches!(field.derived, Some(Derived::Unresolved)) {
-        return Measured::Waits;
+        return if resolver.broken.has(&target.full_name, name) { Measured::Refused } else { Measured::Waits };
     }
     if is_masked_for_all(resolver, place, word, field) {
         return Measured::Refused;
@@ -144,7 +158,7 @@ fn measured_field(resolver: &mut Resolver, target: &Resource, place: Place<'_>, 
 /// The field with a column that a derived field is computed from.
 fn source(resolver: &mut Resolver, resource: &Resource, place: Place<'_>, key: &str, of: &str) -> Option<FieldId> {
     let found = resource.field(of).filter(|(_, field)| field.derived.is_none());
-    if found.is_none() {
+    if found.is_none() && !resolver.broken.has(&resource.full_name, of) {
         let known: Vec<&str> = resource.stored_fields().map(|(_, field)| field.name.as_str()).collect();
         let hint = did_you_mean(of, &known);
         place.fault(resolver, &format!("`{key}` names `{of}`, which is not a field of `{}` with a column{hint}", resource.full_name));

@@ -2,7 +2,7 @@
 
 use regex::RegexBuilder;
 
-use crate::account_variables::{ACCOUNT_VARIABLES, is_account_variable};
+use crate::account_variables::{ACCOUNT_VARIABLES, VariableKind, is_account_variable, variable_kind};
 use crate::catalog::write_rules::{Bound, FieldRules, Pattern, Preset, TableFacts, ValueRules, WriteRules};
 use crate::catalog::{Field, FieldId, Link, Relation, Resource, ResourceId};
 use crate::json::{self, Json};
@@ -13,8 +13,6 @@ use crate::value::{self, Value};
 
 use super::Resolver;
 
-/// The most rows that `max-rows` may allow.
-pub const MAX_WRITE_ROWS: u64 = 10_000;
 /// How large the program of a pattern may be, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
@@ -24,26 +22,26 @@ impl Resolver {
         let write = declaration.write.as_ref()?;
         let line = write.line;
         let WriteDeclaration { create, update, delete, restore, .. } = write.clone();
-        if [&create, &update, &delete, &restore].into_iter().all(Option::is_none) {
+        if [&create, &update, &delete].into_iter().all(Option::is_none) && restore.is_none() {
             self.fault(line, "`write` allows nothing; name at least one of `create`, `update`, `delete` and `restore`");
         }
-        if resource.key.is_empty() {
+        if resource.key.is_empty() && !self.broken.has_any_of(&resource.full_name) {
             self.fault(line, format!("`{}` has no key, and writes need one: declare it with `key = true`", resource.full_name));
         }
         let soft_delete = resource.soft_delete.map(|id| &resource.fields[id]);
-        if restore.is_some() && soft_delete.is_none() {
-            self.fault(line, "`restore` needs `soft-delete`: without it a deleted row is gone");
+        if let Some((_, line)) = &restore
+            && declaration.soft_delete.is_none()
+            && !self.broken.has(&resource.full_name, "soft-delete")
+        {
+            self.fault(*line, "`restore` needs `soft-delete`: without it a deleted row is gone");
         }
-        if let (Some(field), true) = (soft_delete, delete.is_some() || restore.is_some())
+        if let (Some(field), Some((_, line)), true) = (soft_delete, &declaration.soft_delete, delete.is_some() || restore.is_some())
             && field.kind != Type::One(Scalar::Timestamp)
         {
             let message = format!("`soft-delete` names `{}` of type {}; a delete needs a timestamp there", field.name, field.kind.name());
-            self.fault(line, message);
+            self.fault(*line, message);
         }
-        let max_rows = write.max_rows.unwrap_or(1);
-        if !(1..=MAX_WRITE_ROWS).contains(&max_rows) {
-            self.fault(line, format!("`max-rows` must be from 1 to {MAX_WRITE_ROWS}; found {max_rows}"));
-        }
+        let (max_rows, restore) = (write.max_rows.unwrap_or(1), restore.map(|(right, _)| right));
         let version = write.version.as_ref().and_then(|(name, line)| self.version(resource, name, *line));
         let keys = write.keys.iter().filter_map(|(names, line)| Some((self.unique_key(resource, names, *line)?, *line))).collect();
         let pairs = resource.key.iter().map(|id| (*id, *id)).collect();
@@ -74,7 +72,7 @@ impl Resolver {
 
     fn stored_field<'r>(&mut self, resource: &'r Resource, name: &str, line: usize, key: &str) -> Option<(FieldId, &'r Field)> {
         let found = resource.field(name).filter(|(_, field)| field.derived.is_none());
-        if found.is_none() {
+        if found.is_none() && !self.broken.has(&resource.full_name, name) {
             let known: Vec<&str> = resource.stored_fields().map(|(_, field)| field.name.as_str()).collect();
             let hint = did_you_mean(name, &known);
             self.fault(line, format!("`{key}` names `{name}`, which is not a field with a column of `{}`{hint}", resource.full_name));
@@ -132,9 +130,12 @@ impl Resolver {
             (Json::Text(word), _) if word == "$now" => unfit(word, "a timestamp or a date"),
             (Json::Text(word), Type::One(Scalar::Uuid | Scalar::Text)) if word == "$uuid" => Ok(Preset::Uuid),
             (Json::Text(word), _) if word == "$uuid" => unfit(word, "a uuid or a text"),
-            (Json::Text(word), Type::One(_)) if is_account_variable(word) => Ok(Preset::Account(word.clone())),
-            (Json::Text(word), _) if word.starts_with('$') => Err(format!(
-                "unknown `preset` {word:?}; accepted are `$now`, `$uuid`, {}, `$account.meta.…`, or a value",
+            (Json::Text(word), _) if is_account_variable(word) => match variable_kind(word) {
+                Some(variable) if !fits(variable, kind) => unfit(word, accepted_types(variable)),
+                _ => Ok(Preset::Account(word.clone())),
+            },
+            (Json::Text(word), _) if is_variable(word) => Err(format!(
+                "unknown `preset` {word:?}; accepted are `$now`, `$uuid`, {}, `$account.meta.…`, or a value that does not begin with `$` and a letter",
                 quoted_list(&ACCOUNT_VARIABLES)
             )),
             (json, _) => value::written(kind, json).map(Preset::Literal).map_err(|message| format!("its `preset` {message}")),
@@ -190,8 +191,9 @@ impl Resolver {
 
     fn pattern(&mut self, declaration: &FieldDeclaration, source: &str) -> Option<Pattern> {
         let FieldDeclaration { line, name, .. } = declaration;
-        // The parts of an alternative are parts of the whole pattern.
-        match RegexBuilder::new(&format!("^(?:{source})$")).size_limit(MAX_PATTERN_BYTES).build() {
+        let compiled = |pattern: &str| RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
+        // By itself too, so that it does not end the brackets around it. The parts of an alternative are parts of the whole pattern.
+        match compiled(source).and_then(|_| compiled(&format!("^(?:{source})$"))) {
             Ok(regex) => Some(Pattern { source: source.to_owned(), regex }),
             Err(error) => {
                 let reason = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -209,4 +211,32 @@ impl Resolver {
 fn is_path(json: &Json) -> bool {
     let is_name = |name: &str| name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     matches!(json, Json::Text(text) if text.split_once('.').is_some_and(|(relation, field)| is_name(relation) && is_name(field)))
+}
+
+/// Whether a text is written as a variable, rather than as a price such as `$5`.
+fn is_variable(text: &str) -> bool {
+    text.strip_prefix('$').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_alphabetic()))
+}
+
+/// Whether the value of a variable can fit a field.
+fn fits(variable: VariableKind, kind: &Type) -> bool {
+    match (variable, kind) {
+        (_, Type::One(Scalar::Json)) => true,
+        (VariableKind::Id, Type::One(scalar)) => matches!(scalar, Scalar::Uuid | Scalar::Text),
+        (VariableKind::Text, Type::One(scalar)) => !matches!(scalar, Scalar::Bool | Scalar::Int | Scalar::Float),
+        (VariableKind::Bool, Type::One(scalar)) => *scalar == Scalar::Bool,
+        (VariableKind::Ids, Type::Array(scalar)) => matches!(scalar, Scalar::Uuid | Scalar::Text | Scalar::Json),
+        (VariableKind::Texts, Type::Array(scalar)) => matches!(scalar, Scalar::Text | Scalar::Enum(_) | Scalar::Json),
+        _ => false,
+    }
+}
+
+fn accepted_types(variable: VariableKind) -> &'static str {
+    match variable {
+        VariableKind::Id => "a uuid, a text or json",
+        VariableKind::Text => "a text, another type that is written as a string, or json",
+        VariableKind::Bool => "a bool or json",
+        VariableKind::Ids => "uuid[], text[] or json",
+        VariableKind::Texts => "text[], enum[] or json",
+    }
 }

@@ -1,10 +1,12 @@
 //! The keys that make a resource writable: `[….write]`, and `write`, `preset` and the value rules of its fields.
 
+use std::ops::RangeInclusive;
+
 use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::json::Json;
-use crate::manifest::{FieldDeclaration, FieldWrite, OperationRight, PresetDeclaration, WriteDeclaration};
+use crate::manifest::{FieldDeclaration, FieldWrite, MAX_WRITE_ROWS, OperationRight, PresetDeclaration, WriteDeclaration};
 use crate::messages::quoted_list;
 
 use super::{KeyValue, Reader, json};
@@ -23,10 +25,10 @@ impl Reader {
                 "create" => write.create = self.right(value, key),
                 "update" => write.update = self.right(value, key),
                 "delete" => write.delete = self.right(value, key),
-                "restore" => write.restore = self.right(value, key),
+                "restore" => write.restore = self.right(value, key).map(|right| (right, self.line(offset))),
                 "scope" => write.scope = Some((json(value.get_ref()), self.line(offset))),
                 "check" => write.check = Some((json(value.get_ref()), self.line(offset))),
-                "max-rows" => write.max_rows = self.whole(value, key),
+                "max-rows" => write.max_rows = self.whole(value, key, 1..=MAX_WRITE_ROWS),
                 "version" => write.version = self.text(value, key).map(|name| (name, self.line(offset))),
                 _ => write.keys = self.unique_keys(value),
             }
@@ -34,45 +36,56 @@ impl Reader {
         write
     }
 
-    /// A permission, or `true` for everyone.
+    /// A permission, or `true` for everyone. A fault counts as `true`: the operation is meant to exist.
     fn right(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<OperationRight> {
         match value.get_ref() {
-            DeValue::Boolean(true) => Some(OperationRight::Everyone),
-            DeValue::String(name) if !name.is_empty() => Some(OperationRight::Permission(name.to_string())),
+            DeValue::Boolean(true) => {}
+            DeValue::String(name) if !name.is_empty() => return Some(OperationRight::Permission(name.to_string())),
             _ => {
                 let message = format!(
                     "`{key}` must be the name of a permission, such as \"shop.order.{key}\", or true for everyone; leave it out to forbid it"
                 );
                 self.fault(value.span().start, message);
-                None
             }
         }
+        Some(OperationRight::Everyone)
     }
 
-    fn whole(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<u64> {
+    fn whole(&mut self, value: &Spanned<DeValue<'_>>, key: &str, accepted: RangeInclusive<u64>) -> Option<u64> {
         let number = match json(value.get_ref()) {
-            Json::Number(text) => text.parse().ok(),
+            Json::Number(text) => text.parse().ok().filter(|number| accepted.contains(number)),
             _ => None,
         };
         if number.is_none() {
-            self.fault(value.span().start, format!("`{key}` must be a whole number from 0"));
+            let (first, last) = (accepted.start(), accepted.end());
+            let end = if *last == u64::MAX { String::new() } else { format!(" to {last}") };
+            self.fault(value.span().start, format!("`{key}` must be a whole number from {first}{end}"));
         }
         number
     }
 
     fn unique_keys(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<(Vec<String>, usize)> {
-        let Some(items) = value.get_ref().as_array() else {
-            self.fault(
-                value.span().start,
-                "`keys` must be a list of lists of fields, such as [[\"number\"], [\"customerId\", \"externalRef\"]]",
-            );
-            return Vec::new();
-        };
-        let mut keys = Vec::new();
-        for item in items {
-            keys.extend(self.texts(item, "keys").map(|names| (names, self.line(item.span().start))));
+        let mut keys: Vec<(Vec<String>, usize)> = Vec::new();
+        for item in value.get_ref().as_array().into_iter().flatten() {
+            let names = item.get_ref().as_array().map(|names| names.iter().map(|name| name.get_ref().as_str().map(str::to_owned)));
+            let Some(mut names) = names.and_then(Iterator::collect::<Option<Vec<String>>>) else { return self.bad_keys(value) };
+            let line = self.line(item.span().start);
+            if let Some(place) = (1..names.len()).find(|place| names[..*place].contains(&names[*place])) {
+                let message = format!("an entry of `keys` names `{}` twice", names.remove(place));
+                self.fault(item.span().start, message);
+            } else if keys.iter().any(|(known, _)| known.len() == names.len() && names.iter().all(|name| known.contains(name))) {
+                self.fault(item.span().start, format!("`keys` has ({}) twice", names.join(", ")));
+            } else {
+                keys.push((names, line));
+            }
         }
-        keys
+        if value.get_ref().as_array().is_none() { self.bad_keys(value) } else { keys }
+    }
+
+    fn bad_keys(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<(Vec<String>, usize)> {
+        let accepted = "`keys` must be a list of keys, each a list of fields, such as [[\"number\"], [\"customerId\", \"externalRef\"]]";
+        self.fault(value.span().start, accepted);
+        Vec::new()
     }
 
     /// Reads a key of [`FIELD_WRITE_KEYS`].
@@ -84,11 +97,11 @@ impl Reader {
             "preset" => field.preset = self.preset(value),
             "min" => rules.min = Some(json(value.get_ref())),
             "max" => rules.max = Some(json(value.get_ref())),
-            "min-length" => rules.min_length = self.whole(value, key),
-            "max-length" => rules.max_length = self.whole(value, key),
+            "min-length" => rules.min_length = self.whole(value, key, 0..=u64::MAX),
+            "max-length" => rules.max_length = self.whole(value, key, 0..=u64::MAX),
             "pattern" => rules.pattern = self.text(value, key),
-            "min-items" => rules.min_items = self.whole(value, key),
-            _ => rules.max_items = self.whole(value, key),
+            "min-items" => rules.min_items = self.whole(value, key, 0..=u64::MAX),
+            _ => rules.max_items = self.whole(value, key, 0..=u64::MAX),
         }
     }
 

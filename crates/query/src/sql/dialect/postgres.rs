@@ -16,6 +16,7 @@ use crate::value::Value;
 
 use super::super::tree::Logic;
 use super::super::{Arity, Kind, Source, Writer};
+use super::NullTest;
 use super::shared::{among_texts, enum_values, has_scales, is_float, is_json, json_array, scalar_kind, sign};
 pub(super) use derived::{bucket, json_path};
 use join_columns::standard;
@@ -212,9 +213,14 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high
     bind(writer, column.field, Arity::One, high.clone());
 }
 
-pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
+pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: NullTest) {
     fitting(writer, column, |writer| writer.column(column));
-    writer.raw(test);
+    writer.raw(match (&column.field.native, test) {
+        // Of a composite, `IS NULL` is true if all its fields are NULL, and `IS NOT NULL` if none is.
+        (Native::Foreign(_), NullTest::Null) => " IS NOT DISTINCT FROM NULL",
+        (Native::Foreign(_), NullTest::NotNull) => " IS DISTINCT FROM NULL",
+        (_, test) => test.as_sql(),
+    });
 }
 
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {

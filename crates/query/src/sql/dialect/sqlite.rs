@@ -15,6 +15,7 @@ pub(super) use self::stored::{added, added as added_key, stored_value};
 pub(super) use self::{fitted as grouped, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
 use super::super::{Arity, Kind, Source, Writer};
+use super::NullTest;
 use super::shared::{among_texts, enum_values, is_float, json_array, scalar_kind, sign};
 
 /// The stored value in its standard form, or NULL.
@@ -212,9 +213,9 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high
     writer.raw(")");
 }
 
-pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
+pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: NullTest) {
     fit(writer, column.field, Operand::Column(column));
-    writer.raw(test);
+    writer.raw(test.as_sql());
 }
 
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {

@@ -3,24 +3,33 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use query::catalog::{Catalog, Resource, ResourceId};
+use query::catalog::{Catalog, ResourceId};
 use query::manifest::ManifestFault;
 use query::payload::WriteForm;
 
 use crate::admin_operations::describe::{ANSWER_SHAPES, AnswerShape, is_hub, offered};
 use crate::admin_operations::{FieldKind, Operation, OperationTarget, PAYLOAD, StringFormat};
 
+use super::clash;
 use super::fields::{describe, object_fields};
 
 #[derive(Debug, Default)]
 pub(super) struct Mutations {
     pub(super) by_name: HashMap<String, MutationField>,
-    pub(super) types: Vec<String>,
+    pub(super) types: HashMap<String, TypeOwner>,
     /// The fields of the type `Mutation`.
     pub(super) roots: String,
     /// The other types.
     pub(super) sdl: String,
     pub(super) faults: Vec<ManifestFault>,
+}
+
+/// What a type belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TypeOwner {
+    Resource(ResourceId),
+    /// Every schema, or every schema of a hub.
+    Graphql,
 }
 
 /// What a root field of a mutation does.
@@ -43,24 +52,21 @@ pub(in crate::graphql) struct WriteField {
 
 impl Mutations {
     /// Notes a root field. Two of one name are a fault of the manifest.
-    pub(super) fn claim(&mut self, resource: &Resource, name: String, field: MutationField) {
-        if self.by_name.contains_key(&name) {
-            self.clash(resource, &format!("mutation `{name}`"));
-        }
-        self.by_name.insert(name, field);
+    pub(super) fn claim(&mut self, catalog: &Catalog, name: String, field: WriteField) {
+        let what = format!("mutation `{name}`");
+        let owner = match self.by_name.insert(name, MutationField::Write(field)) {
+            Some(MutationField::Write(other)) => TypeOwner::Resource(other.resource),
+            Some(MutationField::Administration(_)) => TypeOwner::Graphql,
+            None => return,
+        };
+        self.faults.push(clash(catalog, catalog.resource(field.resource), &what, owner));
     }
 
-    /// Notes a type of a resource.
-    pub(super) fn add_type(&mut self, resource: &Resource, name: &str) {
-        if self.types.iter().any(|known| known == name) {
-            self.clash(resource, &format!("type `{name}`"));
+    /// Notes a type of a resource. Two of one name are a fault of the manifest.
+    pub(super) fn add_type(&mut self, catalog: &Catalog, resource: ResourceId, name: &str) {
+        if let Some(owner) = self.types.insert(name.to_owned(), TypeOwner::Resource(resource)) {
+            self.faults.push(clash(catalog, catalog.resource(resource), &format!("type `{name}`"), owner));
         }
-        self.types.push(name.to_owned());
-    }
-
-    fn clash(&mut self, resource: &Resource, what: &str) {
-        let message = format!("resource `{}` and another are both the GraphQL {what}; rename one of them", resource.full_name);
-        self.faults.push(ManifestFault { line: resource.line, message });
     }
 }
 
@@ -70,8 +76,8 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
     if !is_hub(catalog) {
         return mutations;
     }
-    mutations.types =
-        ["OAuthClientSecret", "Mutation"].into_iter().chain(ANSWER_SHAPES.map(|(name, ..)| name)).map(str::to_owned).collect();
+    let own = ["OAuthClientSecret", "Mutation"].into_iter().chain(ANSWER_SHAPES.map(|(name, ..)| name));
+    mutations.types = own.map(|name| (name.to_owned(), TypeOwner::Graphql)).collect();
     let mut roots = String::new();
     let mut inputs = String::new();
     for operation in offered(catalog) {
@@ -82,7 +88,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
         }
         if !operation.fields.is_empty() {
             arguments.push(format!("{PAYLOAD}: {}!", operation.input_name()));
-            mutations.types.push(operation.input_name());
+            mutations.types.insert(operation.input_name(), TypeOwner::Graphql);
             input(&mut inputs, operation);
         }
         describe(

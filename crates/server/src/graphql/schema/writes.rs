@@ -3,76 +3,58 @@
 use std::fmt::Write;
 
 use query::catalog::write_rules::WriteOperation;
-use query::catalog::{Field, Resource, ResourceId};
-use query::describe::{payload_key, shown_version, upper_first, value_rules, write_forms};
+use query::catalog::{Catalog, Field, Resource, ResourceId};
+use query::describe::{GraphqlNames, payload_key, shown_version, value_rules, write_forms};
 use query::payload::WriteForm;
 
 use super::fields::{describe, field_type};
-use super::mutations::{MutationField, Mutations, WriteField};
-use super::{is_name, lower_first, type_name};
+use super::is_name;
+use super::mutations::{Mutations, WriteField};
 
 const CHECKS: &str = "expect: JSON, constraint: QueryStatementInput, dryRun: Boolean";
 
 /// Declares the writes of a resource, if it has any.
-pub(super) fn declare(mutations: &mut Mutations, id: ResourceId, resource: &Resource) {
+pub(super) fn declare(mutations: &mut Mutations, catalog: &Catalog, id: ResourceId) {
+    let resource = catalog.resource(id);
     let Some(rules) = resource.write_rules() else { return };
-    let (context, kind, full_name) = (lower_first(&resource.context), type_name(resource), &resource.full_name);
-    let (one, many) = (upper_first(&resource.name), upper_first(&resource.plural));
-    let rows = format!("{kind}Rows");
-    let (create, update, increment) = (format!("{kind}CreateInput"), format!("{kind}UpdateInput"), format!("{kind}IncrementInput"));
+    let (names, full_name) = (GraphqlNames::of(resource), &resource.full_name);
+    let (kind, rows) = (names.row(), names.rows());
+    let (create, update, increment) = (names.create_input(), names.update_input(), names.increment_input());
     let adds = if increments(resource).next().is_some() { format!("increment: {increment}, ") } else { String::new() };
-    let has_create = input(mutations, &create, resource, WriteOperation::Create);
-    let has_update = input(mutations, &update, resource, WriteOperation::Update);
+    let has_create = input(mutations, (catalog, id), &create, WriteOperation::Create);
+    let has_update = input(mutations, (catalog, id), &update, WriteOperation::Update);
     if rules.operations().any(|operation| operation == WriteOperation::Update) && !adds.is_empty() {
-        increment_input(mutations, &increment, resource);
+        increment_input(mutations, (catalog, id), &increment);
     }
     let create_type = if has_create { create } else { "JSON".to_owned() };
     let update_type = if has_update { update } else { "JSON".to_owned() };
     let fields = [
+        (names.create(), WriteForm::Create, false, format!("(payload: {create_type}!, dryRun: Boolean): {kind}"), "Creates a row"),
+        (names.create_list(), WriteForm::Create, true, format!("(payload: [{create_type}!]!, dryRun: Boolean): {rows}"), "Creates rows"),
         (
-            format!("{context}Create{one}"),
-            WriteForm::Create,
-            false,
-            format!("(payload: {create_type}!, dryRun: Boolean): {kind}"),
-            "Creates a row",
-        ),
-        (
-            format!("{context}Create{many}"),
-            WriteForm::Create,
-            true,
-            format!("(payload: [{create_type}!]!, dryRun: Boolean): {rows}"),
-            "Creates rows",
-        ),
-        (
-            format!("{context}Update{one}ById"),
+            names.update_by_id(),
             WriteForm::UpdateById,
             false,
             format!("(payload: {update_type}!, {adds}{CHECKS}): {kind}"),
             "Changes the row with the key in `payload`",
         ),
         (
-            format!("{context}Update{many}"),
+            names.update_list(),
             WriteForm::Update,
             true,
             format!("(payload: [{update_type}!], {adds}query: QueryStatementInput, all: Boolean, {CHECKS}): {rows}"),
             "Changes the rows of `query`; without it, each row of `payload` by its key",
         ),
+        (names.delete_by_id(), WriteForm::DeleteById, false, format!("(id: ID!, {CHECKS}): {kind}"), "Deletes the row with this key"),
         (
-            format!("{context}Delete{one}ById"),
-            WriteForm::DeleteById,
-            false,
-            format!("(id: ID!, {CHECKS}): {kind}"),
-            "Deletes the row with this key",
-        ),
-        (
-            format!("{context}Delete{many}"),
+            names.delete_list(),
             WriteForm::Delete,
             true,
             format!("(query: QueryStatementInput, all: Boolean, {CHECKS}): {rows}"),
             "Deletes the rows of `query`",
         ),
         (
-            format!("{context}Restore{one}ById"),
+            names.restore_by_id(),
             WriteForm::RestoreById,
             false,
             format!("(id: ID!, dryRun: Boolean): {kind}"),
@@ -87,10 +69,10 @@ pub(super) fn declare(mutations: &mut Mutations, id: ResourceId, resource: &Reso
         has_rows |= is_list;
         describe(&mut mutations.roots, "  ", &format!("{what}: `{full_name}`."));
         _ = writeln!(mutations.roots, "  {name}{signature}");
-        mutations.claim(resource, name, MutationField::Write(WriteField { resource: id, form, is_list }));
+        mutations.claim(catalog, name, WriteField { resource: id, form, is_list });
     }
     if has_rows {
-        mutations.add_type(resource, &rows);
+        mutations.add_type(catalog, id, &rows);
         describe(&mut mutations.sdl, "", &format!("How many rows of `{full_name}` a mutation changed, and the rows."));
         _ = writeln!(mutations.sdl, "type {rows} {{\n  count: Int!\n  rows: [{kind}!]!\n}}");
     }
@@ -102,7 +84,8 @@ fn increments(resource: &Resource) -> impl Iterator<Item = &Field> {
 }
 
 /// Declares the payload of an operation. False if it has no field: a type needs one.
-fn input(mutations: &mut Mutations, name: &str, resource: &Resource, operation: WriteOperation) -> bool {
+fn input(mutations: &mut Mutations, (catalog, id): (&Catalog, ResourceId), name: &str, operation: WriteOperation) -> bool {
+    let resource = catalog.resource(id);
     if !resource.has_write(operation) {
         return false;
     }
@@ -110,11 +93,11 @@ fn input(mutations: &mut Mutations, name: &str, resource: &Resource, operation: 
     let key = payload_key(resource).filter(|_| is_update).unwrap_or_default();
     let version = shown_version(resource).filter(|_| is_update);
     let mut members = String::new();
-    for (id, field) in resource.fields.iter().enumerate() {
+    for (place, field) in resource.fields.iter().enumerate() {
         let about = match () {
             () if !is_name(&field.name) => continue,
-            () if key.contains(&id) => "The key of the row.".to_owned(),
-            () if version == Some(id) => "The version that the row must have.".to_owned(),
+            () if key.contains(&place) => "The key of the row.".to_owned(),
+            () if version == Some(place) => "The version that the row must have.".to_owned(),
             () if field.is_writable(operation) => field_description(field),
             () => continue,
         };
@@ -125,7 +108,7 @@ fn input(mutations: &mut Mutations, name: &str, resource: &Resource, operation: 
     if members.is_empty() {
         return false;
     }
-    mutations.add_type(resource, name);
+    mutations.add_type(catalog, id, name);
     let name_of_resource = &resource.full_name;
     let about = if is_update {
         format!("Changes to a row of `{name_of_resource}`. Null empties a field, and an absent field stays as it is.")
@@ -137,8 +120,9 @@ fn input(mutations: &mut Mutations, name: &str, resource: &Resource, operation: 
     true
 }
 
-fn increment_input(mutations: &mut Mutations, name: &str, resource: &Resource) {
-    mutations.add_type(resource, name);
+fn increment_input(mutations: &mut Mutations, (catalog, id): (&Catalog, ResourceId), name: &str) {
+    let resource = catalog.resource(id);
+    mutations.add_type(catalog, id, name);
     describe(&mut mutations.sdl, "", &format!("Numbers to add to fields of `{}`.", resource.full_name));
     _ = writeln!(mutations.sdl, "input {name} {{");
     for field in increments(resource) {

@@ -11,6 +11,12 @@ pub(super) fn text(writer: &mut Writer, column: Column<'_>, form: ForeignForm) {
             writer.column(column);
             writer.raw("::text");
         }
+        // Shorter than the cast only: it is what the database writes.
+        ForeignForm::Address => {
+            writer.raw("abbrev(");
+            writer.column(column);
+            writer.raw("::inet)");
+        }
         // `encode` breaks lines.
         ForeignForm::Base64 => {
             writer.raw("translate(encode(");

@@ -1,0 +1,108 @@
+//! The fields that decide whether a row is in reach, for the warnings of `check` about what a refused write tells.
+
+use crate::catalog::{Catalog, Constraint, FieldId, Link, Relation, Resource, ResourceId};
+use crate::statement::{Clause, Entry, Inside};
+
+/// A field that a constraint depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScopeField {
+    pub field: FieldId,
+    /// Whether a payload that writes it is checked before the database is asked: it refers to one row, which must be in reach.
+    pub is_reference: bool,
+}
+
+impl Resource {
+    /// The fields that decide whether the constraint holds for a row: rows that are equal in all of them are in reach together or not at all.
+    pub fn scope_fields(&self) -> Vec<ScopeField> {
+        let mut found = Vec::new();
+        let constraint = self.constraint.as_ref();
+        constraint.iter().flat_map(|constraint| &constraint.statement.filters).for_each(|clause| self.add_scope_fields(clause, &mut found));
+        found
+    }
+
+    fn add_scope_fields(&self, clause: &Clause, found: &mut Vec<ScopeField>) {
+        for entry in &clause.entries {
+            match entry {
+                Entry::And(_, clauses) | Entry::Or(_, clauses) => clauses.iter().for_each(|clause| self.add_scope_fields(clause, found)),
+                Entry::Not(_, clause) => self.add_scope_fields(clause, found),
+                Entry::Named { name, .. } => match (self.relation(name), self.field(name)) {
+                    (Some(relation), _) => add_join_fields(relation, found),
+                    (None, Some((id, field))) => match (field.source(), field.related()) {
+                        (Some(source), _) => add(found, source, false),
+                        (None, Some(related)) => add_join_fields(&self.relations[related.relation], found),
+                        (None, None) => add(found, id, false),
+                    },
+                    (None, None) => {}
+                },
+                Entry::Refused | Entry::Malformed { .. } => {}
+            }
+        }
+    }
+}
+
+/// The related rows of a row depend on its join columns alone.
+fn add_join_fields(relation: &Relation, found: &mut Vec<ScopeField>) {
+    let is_reference = !relation.many && matches!(relation.link, Link::Direct(_));
+    relation.link.own_fields().into_iter().for_each(|field| add(found, field, is_reference));
+}
+
+fn add(found: &mut Vec<ScopeField>, field: FieldId, is_reference: bool) {
+    match found.iter_mut().find(|known| known.field == field) {
+        Some(known) => known.is_reference &= is_reference,
+        None => found.push(ScopeField { field, is_reference }),
+    }
+}
+
+impl Catalog {
+    /// Whether the rows that refer to a row in reach are all in reach: each condition of their constraint asks for that row, or is one that the
+    /// constraint of the row has on an equal field. `pairs` are the fields of a foreign key, and the fields that they refer to.
+    pub fn is_in_reach_with(&self, referring: ResourceId, pairs: &[(FieldId, FieldId)], target: ResourceId) -> bool {
+        let (own, other) = (self.resource(referring), self.resource(target));
+        let Some(Constraint { statement, .. }) = &own.constraint else { return true };
+        let others = other.constraint.iter().flat_map(|constraint| joined_conditions(&constraint.statement.filters));
+        let others: Vec<(FieldId, &Inside)> = others
+            .filter_map(|entry| match entry {
+                Entry::Named { name, inside, .. } => Some((other.field(name)?.0, inside)),
+                _ => None,
+            })
+            .collect();
+        joined_conditions(&statement.filters).into_iter().all(|entry| match entry {
+            Entry::Named { name, inside, .. } => match (own.relation(name), inside) {
+                (Some(relation), Inside::Object(clause)) => relation.target == target && clause.entries.is_empty() && joins(relation, pairs),
+                (Some(_), Inside::Plain(_)) => false,
+                (None, _) => {
+                    let paired = own.field(name).and_then(|(id, _)| pairs.iter().find(|(field, _)| *field == id));
+                    paired.is_some_and(|(_, field)| others.iter().any(|(id, other)| id == field && is_same(inside, other)))
+                }
+            },
+            _ => false,
+        })
+    }
+}
+
+/// The conditions that all must hold.
+fn joined_conditions(clauses: &[Clause]) -> Vec<&Entry> {
+    let entries = clauses.iter().flat_map(|clause| &clause.entries);
+    entries.flat_map(|entry| if let Entry::And(_, clauses) = entry { joined_conditions(clauses) } else { vec![entry] }).collect()
+}
+
+fn joins(relation: &Relation, pairs: &[(FieldId, FieldId)]) -> bool {
+    matches!(&relation.link, Link::Direct(joined) if !relation.many && joined.iter().all(|pair| pairs.contains(pair)))
+}
+
+/// Whether two conditions on a field are written alike.
+fn is_same(left: &Inside, right: &Inside) -> bool {
+    match (left, right) {
+        (Inside::Plain(left), Inside::Plain(right)) => left == right,
+        (Inside::Object(left), Inside::Object(right)) => {
+            left.entries.len() == right.entries.len()
+                && left.entries.iter().zip(&right.entries).all(|(left, right)| match (left, right) {
+                    (Entry::Named { name, inside, .. }, Entry::Named { name: other, inside: others, .. }) => {
+                        name == other && is_same(inside, others)
+                    }
+                    _ => false,
+                })
+        }
+        _ => false,
+    }
+}

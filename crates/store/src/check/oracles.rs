@@ -1,0 +1,134 @@
+//! Warns of writes whose refusal or effect tells a caller of rows out of reach: conflicts on unique keys, and deletes that meet the rows of other
+//! tables.
+
+use query::catalog::write_rules::{ConstraintKind, WriteOperation, WriteRules};
+use query::catalog::{Field, FieldId, Link, Resource, ResourceId, TableName};
+use query::messages::quoted_list;
+
+use crate::schema::{ForeignKey, NamedConstraint, OnDelete, Table, same};
+
+use super::Checker;
+use super::table_facts::field_of;
+use super::write_columns::is_written;
+
+impl<'c> Checker<'c> {
+    /// Warns of unique keys that rows out of reach share with rows in reach: a conflict tells that such a row exists.
+    pub(super) fn conflict_oracles(&mut self, resource: &'c Resource, table: &Table, rules: &WriteRules) {
+        let mut found: Vec<(&[String], &[String])> = Vec::new();
+        for constraint in &table.constraints {
+            let key = (constraint.columns.as_slice(), constraint.condition.as_slice());
+            let is_unique = matches!(constraint.kind, ConstraintKind::Unique | ConstraintKind::Exclusion);
+            // The partitions of a table repeat its keys.
+            if !is_unique || !self.is_payload(resource, key.0) || found.contains(&key) {
+                continue;
+            }
+            found.push(key);
+            let messages = [self.tells_of_scope(resource, constraint), self.tells_of_deleted(resource, table, constraint)];
+            for message in messages.into_iter().flatten() {
+                self.warning(rules.line, format!("resource `{}`: {message}, if that matters", resource.full_name));
+            }
+        }
+    }
+
+    /// Whether a payload can choose a value of the key.
+    fn is_payload(&self, resource: &Resource, columns: &[String]) -> bool {
+        let fields = columns.iter().filter_map(|column| field_of(resource, column, self.dialect));
+        fields.map(|id| &resource.fields[id]).any(|field| is_written(resource, field))
+    }
+
+    fn has_column(&self, columns: &[String], field: &Field) -> bool {
+        columns.iter().any(|column| same(field.column.plain(), column, self.dialect))
+    }
+
+    /// How a conflict tells of rows that the constraint hides.
+    fn tells_of_scope(&self, resource: &Resource, constraint: &NamedConstraint) -> Option<String> {
+        let columns = &constraint.columns;
+        let scope = resource.scope_fields();
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            scope.into_iter().partition(|scope| self.has_column(columns, &resource.fields[scope.field]));
+        let names = |ids: Vec<FieldId>| quoted_list(&ids.into_iter().map(|id| resource.fields[id].name.as_str()).collect::<Vec<_>>());
+        let key = columns.join(", ");
+        if !outside.is_empty() {
+            let outside_count = outside.len();
+            let missing = names(outside.into_iter().map(|scope| scope.field).collect());
+            let message = format!("a conflict on the unique key ({key}) tells a caller of rows that `constraint` hides");
+            let noun = if outside_count == 1 { "column" } else { "columns" };
+            return Some(format!("{message}; add the {noun} of {missing} to the unique key"));
+        }
+        let is_chosen = |id: &FieldId| is_written(resource, &resource.fields[*id]);
+        let chosen: Vec<FieldId> = inside.iter().filter(|scope| !scope.is_reference).map(|scope| scope.field).filter(is_chosen).collect();
+        if chosen.is_empty() {
+            return None;
+        }
+        let written = names(chosen);
+        let message = format!("a payload can have {written}, by which `constraint` hides rows, so a conflict on the unique key ({key}) tells of them");
+        Some(format!("{message}; set it by `preset` instead of `write`"))
+    }
+
+    /// How a conflict tells of rows that are deleted.
+    fn tells_of_deleted(&self, resource: &Resource, table: &Table, constraint: &NamedConstraint) -> Option<String> {
+        let mark = resource.soft_delete()?;
+        if self.has_column(&constraint.condition, mark) || self.has_column(&constraint.columns, mark) {
+            return None;
+        }
+        let (key, column) = (constraint.columns.join(", "), mark.column.plain());
+        let is_primary = constraint.columns == table.primary_key;
+        let accepted = if is_primary {
+            "let the database or a `preset` make the key".to_owned()
+        } else {
+            format!("make it a unique index with a condition on {column}, such as WHERE {column} IS NULL")
+        };
+        Some(format!("a conflict on the unique key ({key}) tells of deleted rows, whose values cannot be used again; {accepted}"))
+    }
+
+    /// Warns of foreign keys by which a delete meets rows that the caller may not see.
+    pub(super) fn delete_oracles(&mut self, id: ResourceId, table: &Table, rules: &WriteRules) {
+        let resource = self.catalog.resource(id);
+        if rules.right(WriteOperation::Delete).is_none() || resource.soft_delete().is_some() {
+            return;
+        }
+        let schema = self.schema;
+        let referring = schema.tables.iter().filter(|other| !other.incidental);
+        for (other, foreign_key) in referring.flat_map(|other| other.foreign_keys.iter().map(move |foreign_key| (other, foreign_key))) {
+            let is_target = same(&foreign_key.schema, &table.schema, self.dialect) && same(&foreign_key.table, &table.name, self.dialect);
+            if is_target && let Some(whose) = self.unseen_rows(id, other, foreign_key) {
+                let effect = match foreign_key.on_delete {
+                    OnDelete::Refuse => "are told by 409 `IN_USE`, since they refuse the delete",
+                    OnDelete::Delete => "are deleted too (ON DELETE CASCADE)",
+                    OnDelete::Change => "are changed (ON DELETE SET NULL or SET DEFAULT)",
+                };
+                let (columns, shown) = (foreign_key.columns.join(", "), schema.shown(other, self.dialect));
+                let message = format!("by the foreign key ({columns}) of `{shown}`, {whose} {effect}");
+                let accepted = "declare `soft-delete`, or remove `delete`, if that matters";
+                self.warning(rules.line, format!("resource `{}`: `delete` meets rows out of reach: {message}; {accepted}", resource.full_name));
+            }
+        }
+    }
+
+    /// The rows of a referring table that a caller may not see although it sees the row that they refer to.
+    fn unseen_rows(&self, target: ResourceId, table: &Table, foreign_key: &ForeignKey) -> Option<String> {
+        let is_table = |name: &TableName| self.schema.table(name, self.dialect).is_some_and(|found| std::ptr::eq(found, table));
+        let resources = || self.catalog.resources().iter();
+        let is_pivot = |link: &Link| matches!(link, Link::Through { pivot, .. } if is_table(pivot));
+        if resources().flat_map(|resource| &resource.relations).any(|relation| is_pivot(&relation.link)) {
+            return None;
+        }
+        let mut behind = resources().enumerate().filter(|(_, resource)| is_table(&resource.table)).peekable();
+        if behind.peek().is_none() {
+            return Some("rows that no resource shows".to_owned());
+        }
+        let reasons = behind.map(|(id, resource)| {
+            let column = |resource: ResourceId, name: &str| field_of(self.catalog.resource(resource), name, self.dialect);
+            let pairs = foreign_key.columns.iter().zip(&foreign_key.target_columns);
+            let pairs: Vec<(FieldId, FieldId)> =
+                pairs.filter_map(|(own, other)| Some((column(id, own)?, column(target, other)?))).collect();
+            match () {
+                () if !self.catalog.is_in_reach_with(id, &pairs, target) => Some(format!("rows of `{}` that its constraint hides", resource.full_name)),
+                () if resource.soft_delete().is_some() => Some(format!("deleted rows of `{}`", resource.full_name)),
+                () => None,
+            }
+        });
+        // One resource that shows all of them is enough.
+        reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next())
+    }
+}
