@@ -71,6 +71,12 @@ pub fn body(bytes: &[u8]) -> Result<Body, Error> {
     Ok(body)
 }
 
+/// Whether this is the body of a request around a statement, and not a statement.
+pub fn is_body(bytes: &[u8]) -> bool {
+    let Ok((Json::Object(entries), _)) = json::read(bytes) else { return false };
+    entries.iter().any(|(key, _)| BODY_KEYS.contains(&key.as_str()))
+}
+
 /// Parses a statement without a body around it, for example from a file.
 pub fn document(bytes: &[u8]) -> Result<Statement, Error> {
     let (json, faults) = json::read(bytes)?;

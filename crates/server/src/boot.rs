@@ -1,6 +1,7 @@
 //! Boots a process from its configuration: opens the database, resolves the manifest, checks it against the database.
 
 mod write_role;
+mod sqlite_file;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,9 @@ use crate::query_service::{QueryService, WriteMetrics};
 use crate::satellite::Satellite;
 use crate::slow_statements::SlowStatements;
 use crate::traces::Tracer;
+
+use sqlite_file::MissingFile;
+pub(crate) use sqlite_file::{Content, require as require_sqlite_file};
 
 /// How long a command that only reads waits for a SQLite file that another process has locked.
 const READER_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -70,10 +74,14 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
 
 /// Reads the manifest again and checks it as [`boot`] does. The new state shares everything but the manifest with the old one.
 pub async fn reload(config: &Config, current: &AppState) -> Result<AppState, BootError> {
-    // A file that was there must not be missing now, or a half-done deployment would remove every resource.
+    // A file that was there must not be missing or empty now, or a half-done deployment would remove every resource.
     let had_resources = current.queries.catalog.resources().iter().any(|resource| !resource.is_own());
     let path = if had_resources { ManifestPath::Named(config.manifest.path().clone()) } else { config.manifest.clone() };
     let declared = manifest(&path).map_err(|error| error.in_file(config))?;
+    if had_resources && declared.resources.is_empty() {
+        let file = config.manifest.path().display();
+        return Err(BootError(format!("{file} declares no resource, and there were some; to serve none, start the server again")));
+    }
     let mut catalog = beside_requests(|| resolve(config, &declared)).map_err(|error| error.in_file(config))?;
     check_declared(config, &declared, &mut catalog, &current.queries.reader.primary).await?;
     let graphql = Arc::new(beside_requests(|| Engine::new(&catalog, config.graphql_introspection))?);
@@ -164,17 +172,31 @@ enum Role {
 fn role(config: &Config) -> Result<Role, BootError> {
     if config.strategy == Strategy::None {
         tracing::warn!(
-            "OAUTH_STRATEGY is none: THERE IS NO AUTHORITY. Every caller is the anonymous account and resources without a permission are public. Not for production."
+            "OAUTH_STRATEGY is none: NOBODY CAN SIGN IN. Every caller is anonymous, and everything without a permission is public. Do not use this in production."
         );
         return Ok(Role::None);
     }
-    let files = KeyFiles::read(config)?;
+    let files = KeyFiles::read(config);
     warn_of_app_url(config);
     if config.strategy == Strategy::LocalProvider {
-        return Ok(Role::Hub(files));
+        return files.map(Role::Hub);
     }
-    let settings = config.satellite.clone().map_err(|error| BootError(error.to_string()))?;
-    Ok(Role::Satellite(Box::new(settings)))
+    let settings = config.satellite.clone().map_err(|error| BootError(error.to_string()));
+    both(files, settings).map(|(_, settings)| Role::Satellite(Box::new(settings)))
+}
+
+/// Refuses settings of the strategy that are missing or cannot be used, as [`boot`] does.
+pub(crate) fn check_role(config: &Config) -> Result<(), BootError> {
+    both(role(config), app_files(config)).map(drop)
+}
+
+/// Both results, or one message with the errors of both.
+fn both<A, B>(one: Result<A, BootError>, other: Result<B, BootError>) -> Result<(A, B), BootError> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (Err(BootError(one)), Err(BootError(other))) => Err(BootError(format!("{one}; {other}"))),
+        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+    }
 }
 
 /// Warns if tokens and links would name a URL that no browser can open.
@@ -300,21 +322,19 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, CatalogError> {
 
 /// Opens a database. A missing SQLite file is created only if the manifest declares no tables.
 pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
-    if let Some(path) = missing_file(variable, url)? {
-        refuse_declared_tables(variable, path, catalog)?;
-        create_private(path).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be created: {error}")))?;
+    if let Some(missing) = MissingFile::find(variable, url)? {
+        missing.refuse_declared_tables(catalog)?;
+        missing.create()?;
     }
     connect(variable, url, settings).await
 }
 
 /// Opens the database for a command that only reads it. It creates nothing, and waits only briefly for a SQLite file that is locked.
-pub(crate) async fn open_existing(config: &Config, catalog: &Catalog) -> Result<Database, BootError> {
+pub(crate) async fn open_existing(config: &Config, catalog: &Catalog, content: Content) -> Result<Database, BootError> {
     let (variable, url) = ("DATABASE_URL", &config.database_url);
-    if let Some(path) = missing_file(variable, url)? {
-        refuse_declared_tables(variable, path, catalog)?;
-        return Err(BootError(format!(
-            "{variable}: the SQLite file {path:?} does not exist; `peristyle migrate` creates it with the tables of a hub, and `peristyle serve` creates it too"
-        )));
+    if let Some(missing) = MissingFile::find(variable, url)? {
+        missing.refuse_declared_tables(catalog)?;
+        return Err(missing.refuse(content));
     }
     let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
     let settings = DatabaseSettings { lock_timeout: READER_LOCK_TIMEOUT, ..config.database };
@@ -361,34 +381,6 @@ async fn replicas(config: &Config) -> Result<Vec<Database>, BootError> {
     Ok(replicas)
 }
 
-/// The path of a SQLite file that does not exist.
-fn missing_file<'u>(variable: &str, url: &'u str) -> Result<Option<&'u str>, BootError> {
-    let Some(path) = Database::sqlite_path(url) else { return Ok(None) };
-    match std::fs::metadata(path) {
-        Ok(_) => Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Some(path)),
-        Err(error) => Err(BootError(format!("{variable}: the SQLite file {path:?} cannot be opened: {error}"))),
-    }
-}
-
-/// Refuses a missing SQLite file if the manifest declares tables in it: no command of this program creates those.
-fn refuse_declared_tables(variable: &str, path: &str, catalog: &Catalog) -> Result<(), BootError> {
-    if catalog.resources().iter().all(Resource::is_own) {
-        return Ok(());
-    }
-    Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables in it")))
-}
-
-/// Creates a file that other users cannot read, since it may hold password hashes.
-fn create_private(path: &str) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        // Another process created it.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.map(drop),
-    }
-}
-
 /// The records of a hub, for a command that adds to them: creates or migrates their tables first.
 pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
@@ -398,9 +390,18 @@ pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, 
     Ok(records)
 }
 
+/// Whether the database has the tables of a hub. A missing SQLite file has none.
+pub(crate) async fn hub_tables(config: &Config) -> Result<TablesState, BootError> {
+    if MissingFile::find("DATABASE_URL", &config.database_url)?.is_some() {
+        return Ok(TablesState::Missing);
+    }
+    let database = open_existing(config, &Catalog::default(), Content::HubRecords).await?;
+    Records::read_only(&database).map_err(unusable)?.tables_state().await.map_err(unusable)
+}
+
 /// The records of a hub, for a command that changes none of them. Creates nothing.
 pub(crate) async fn existing_records(config: &Config) -> Result<Records, BootError> {
-    let database = open_existing(config, &Catalog::default()).await?;
+    let database = open_existing(config, &Catalog::default(), Content::HubRecords).await?;
     let records = Records::read_only(&database).map_err(unusable)?;
     require_tables(&records).await?;
     records.check_privileges().await.map_err(unusable)?;

@@ -60,11 +60,13 @@ enum AnyCommand {
     Demo(demo::DemoArguments),
     /// Print the completion script of a shell
     #[command(
+        display_order = 100,
         after_help = "Examples:\n  peristyle completions bash > ~/.local/share/bash-completion/completions/peristyle\n  peristyle completions zsh > ~/.zfunc/_peristyle\n  peristyle completions fish > ~/.config/fish/completions/peristyle.fish"
     )]
     Completions(completions::CompletionsArguments),
     /// Print a manual page, or write all of them
     #[command(
+        display_order = 100,
         after_help = "Examples:\n  peristyle man | man -l -\n  peristyle man account add | man -l -\n  peristyle man --out ~/.local/share/man/man1"
     )]
     Man(man::ManArguments),

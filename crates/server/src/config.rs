@@ -149,7 +149,11 @@ impl Config {
             }
         }
         near_names::refuse(std::env::vars_os(), &values)?;
-        Self::from_values(&values)
+        let mut config = Self::from_values(&values)?;
+        if let Some(traces) = &mut config.traces {
+            traces.ignored = traces::ignored(std::env::vars_os());
+        }
+        Ok(config)
     }
 
     /// Only LOG_FORMAT, to report that another setting is invalid.
@@ -249,10 +253,15 @@ const VARIABLES: &str = "\
     OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_HEADERS_FILE OTEL_SERVICE_NAME \
     OTEL_TRACES_SAMPLER OTEL_TRACES_SAMPLER_ARG";
 
-/// LOG_SLOW_STATEMENTS in milliseconds; 0 is off.
+/// LOG_SLOW_STATEMENTS: a number counts milliseconds, a time has its unit; 0 is off.
 fn slow_statement(setting: &Setting<'_>) -> Result<Option<Duration>, ConfigError> {
-    let milliseconds = setting.number(0, 0..=86_400_000)?;
-    Ok((milliseconds > 0).then(|| Duration::from_millis(milliseconds as u64)))
+    let Some(value) = setting.value else { return Ok(None) };
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    let duration = if is_number { value.parse().ok().map(Duration::from_millis) } else { setting.duration(Duration::ZERO).ok() };
+    let accepted = "milliseconds such as 250, a time such as 250ms or 2s, or 0 for off; at most a day";
+    let duration =
+        duration.filter(|duration| *duration <= Duration::from_secs(86_400)).ok_or_else(|| invalid(setting.name, value, accepted))?;
+    Ok(Some(duration).filter(|duration| !duration.is_zero()))
 }
 
 fn log_filter(text: &str) -> Result<String, ConfigError> {
@@ -345,7 +354,8 @@ mod tests {
             ("APP_URL", "https://a:0", "an origin such as"),
             ("APP_CORS_ORIGIN", "https://a.example,https://a\tb", "an origin such as"),
             ("QUERY_MAX_ROWS", "0", "1 to 1000000000"),
-            ("LOG_SLOW_STATEMENTS", "1s", "a whole number from 0"),
+            ("LOG_SLOW_STATEMENTS", "1w", "a time such as 250ms"),
+            ("LOG_SLOW_STATEMENTS", "86400001", "at most a day"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "http://localhost:4318"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://u:sesame@h", "http://localhost:4318"),
             ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://h", "http://localhost:4318"),

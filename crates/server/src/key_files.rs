@@ -1,6 +1,8 @@
 //! Key files: creates a key pair, never overwrites one, and reads private keys.
 
-use std::io::Write;
+use std::fs::Permissions;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use identity::keys::{KeyError, KeyLength, PrivateKey};
@@ -40,8 +42,13 @@ impl KeyPair {
         }
         std::fs::create_dir_all(folder).map_err(|error| KeyPairError::Unwritten { path: folder.to_owned(), error })?;
         let key = PrivateKey::generate(bits)?;
+        let public_text = key.public().to_pem()?;
         write_private(&private, &key)?;
-        write_new(&public, &key.public().to_pem()?, PUBLIC)?;
+        if let Err(error) = write_new(&public, &public_text, PUBLIC) {
+            // A half of a pair would be in the way of the next one.
+            _ = std::fs::remove_file(&private);
+            return Err(error);
+        }
         Ok(KeyPair { id: key.public().id().as_str().to_owned(), private, public })
     }
 }
@@ -70,18 +77,23 @@ pub(crate) fn next_to(path: &Path) -> PathBuf {
 }
 
 pub(crate) fn others_can_read(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
+/// Writes a new file. It has its name only when all of the text is on disk.
 fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), KeyPairError> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let write = || {
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    };
-    write().map_err(|error| KeyPairError::Unwritten { path: path.to_owned(), error })
+    let unwritten = |error| KeyPairError::Unwritten { path: path.to_owned(), error };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let temporary = tempfile::Builder::new().prefix(".peristyle-key-").permissions(Permissions::from_mode(mode)).tempfile_in(folder);
+    // The errors of this library show the name of the temporary file.
+    let mut temporary = temporary.map_err(|error| unwritten(error.kind().into()))?;
+    let file = temporary.as_file_mut();
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(unwritten)?;
+    match temporary.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(KeyPairError::Exists(path.to_owned())),
+        Err(error) => Err(unwritten(error.error)),
+    }
 }
 
 #[cfg(test)]

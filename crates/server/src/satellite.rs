@@ -49,8 +49,8 @@ use single_flight::SingleFlight;
 const FIRST_KEYS_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long after a failure stale accounts are used without asking the hub.
 const BRIDGE_SECONDS: i64 = 2;
-/// The least time between two log lines about a wrong audience.
-const WRONG_AUDIENCE_SECONDS: i64 = 60;
+/// The least time between two log lines about a wrong audience or issuer.
+const REFUSED_TOKEN_SECONDS: i64 = 60;
 
 #[derive(Clone, Debug)]
 pub struct Satellite(Arc<Inner>);
@@ -72,8 +72,8 @@ struct Inner {
     /// When a lookup last failed, in seconds.
     failed_at: AtomicI64,
     budgets: Budgets,
-    /// When a wrong audience was last logged, in seconds.
-    wrong_audience_logged_at: AtomicI64,
+    /// When a wrong audience or issuer was last logged, in seconds.
+    refused_token_logged_at: AtomicI64,
     /// When the hub last answered `/health`, in seconds.
     healthy_at: AtomicI64,
     /// 1 while the satellite follows the change feed.
@@ -105,7 +105,7 @@ impl Satellite {
             refused_token_limit: RefusedTokenLimit::new(shared.clone()),
             shared,
             failed_at: AtomicI64::new(i64::MIN),
-            wrong_audience_logged_at: AtomicI64::new(i64::MIN),
+            refused_token_logged_at: AtomicI64::new(i64::MIN),
             healthy_at: AtomicI64::new(i64::MIN),
             follows_feed: Gauge::default(),
             settings,
@@ -203,23 +203,28 @@ impl Satellite {
         let audiences: Vec<&str> = std::iter::once(own).chain(self.0.settings.audiences.iter().map(String::as_str)).collect();
         let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: clock::now(), end: ExpiryClock::Issuers };
         token.verify_bearer(key, &expected).map_err(|fault| {
-            if fault == TokenFault::Audience {
-                self.log_wrong_audience(&audiences);
+            match fault {
+                TokenFault::Audience => self.log_refused_token(
+                    &audiences.join(", "),
+                    "refused a token of the hub for another audience; OAUTH_CLIENT_ID and OAUTH_AUDIENCES name the expected ones",
+                ),
+                TokenFault::Issuer => self.log_refused_token(
+                    expected.issuer,
+                    "refused a token of the hub with another issuer; OAUTH_HUB_URL must be the APP_URL of the hub, byte for byte",
+                ),
+                _ => {}
             }
             refused(fault)
         })
     }
 
     /// Logs at most once a minute, since every request with such a token comes here.
-    fn log_wrong_audience(&self, expected: &[&str]) {
+    fn log_refused_token(&self, expected: &str, message: &'static str) {
         let now = clock::now().unix();
-        let last = self.0.wrong_audience_logged_at.load(Ordering::Relaxed);
-        let is_due = now.saturating_sub(last) >= WRONG_AUDIENCE_SECONDS;
-        if is_due && self.0.wrong_audience_logged_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            tracing::warn!(
-                expected = expected.join(", "),
-                "refused a token of the hub for another audience; OAUTH_CLIENT_ID and OAUTH_AUDIENCES name the expected ones"
-            );
+        let last = self.0.refused_token_logged_at.load(Ordering::Relaxed);
+        let is_due = now.saturating_sub(last) >= REFUSED_TOKEN_SECONDS;
+        if is_due && self.0.refused_token_logged_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            tracing::warn!(expected, "{message}");
         }
     }
 

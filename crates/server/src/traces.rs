@@ -45,6 +45,9 @@ pub struct Tracer {
 
 impl Tracer {
     pub(crate) fn start(settings: &TraceSettings) -> Result<Self, BootError> {
+        if !settings.ignored.is_empty() {
+            tracing::warn!(variables = settings.ignored.join(", "), "these variables of OpenTelemetry have no effect on this server");
+        }
         Ok(Tracer { sampler: settings.sampler, queue: SpanQueue::open(settings)? })
     }
 

@@ -458,6 +458,18 @@ fn each_page_of_the_guide_is_in_its_index() {
     none("pages that docs/guide/README.md does not list", &missing);
 }
 
+#[test]
+fn each_page_of_the_guide_ends_with_the_next_one() {
+    let is_last = |path: &str| path.ends_with("README.md") || path.ends_with("operations.md");
+    let has_next = |text: &str| {
+        let end: Vec<&str> = text.lines().rev().take(6).collect();
+        end.iter().rev().skip_while(|line| !line.starts_with("Next:")).any(|line| line.contains(".md)") || line.contains(".md#"))
+    };
+    let pages = files("docs/guide", ".md").into_iter();
+    let without: Vec<String> = pages.filter(|(path, text)| !is_last(path) && !has_next(text)).map(|(path, _)| path).collect();
+    none("pages of the guide without a link to the next one", &without);
+}
+
 /// A source as one line of text: without continued lines and escaped quotes.
 fn flat(text: &str) -> String {
     let mut flat = String::with_capacity(text.len());

@@ -43,6 +43,10 @@ pub enum Answer {
     Chunks(Chunks),
 }
 
+fn is_postgres(url: &str) -> bool {
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
+}
+
 impl Answer {
     fn of((bytes, numbers): (Bytes, PageNumbers), format: Format) -> Self {
         if format == Format::Rows || numbers.version.is_some() { Answer::Page(bytes, numbers) } else { Answer::Whole(bytes) }
@@ -52,13 +56,18 @@ impl Answer {
 impl Database {
     /// Opens the database of a URL: `postgres://…`, `sqlite://PATH` or `sqlite::memory:`.
     pub fn open(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
-        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        if is_postgres(url) {
             return Ok(Database(Engine::Postgres(Postgres::new(url, settings)?)));
         }
         if let Some(path) = url.strip_prefix("sqlite:") {
             return Ok(Database(Engine::Sqlite(Sqlite::open(path.strip_prefix("//").unwrap_or(path), settings)?)));
         }
         Err(Error::Setting("accepted are postgres://…, sqlite://PATH and sqlite::memory:".to_owned()))
+    }
+
+    /// Refuses a malformed URL. Opens nothing.
+    pub fn check_url(url: &str) -> Result<(), Error> {
+        if is_postgres(url) { postgres::check_url(url) } else { Ok(()) }
     }
 
     /// Opens each host of a `postgres://…` URL as a database of its own.
@@ -71,6 +80,14 @@ impl Database {
         match &self.0 {
             Engine::Postgres(postgres) => postgres.servers(),
             Engine::Sqlite(_) => String::new(),
+        }
+    }
+
+    /// The database and the user that this process reads it as, for messages.
+    pub fn place(&self) -> String {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.place(),
+            Engine::Sqlite(sqlite) => sqlite.place(),
         }
     }
 

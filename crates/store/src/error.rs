@@ -7,7 +7,7 @@ use tokio_postgres::error::DbError;
 pub enum Error {
     #[error("the database is out of reach: {0}")]
     Unavailable(String),
-    /// A materialized view was never filled. A retry does not help.
+    /// A table is missing, or a materialized view was never filled. A retry does not help.
     #[error("the table is not ready: {0}")]
     NotReady(String),
     #[error("no database connection became free in time")]
@@ -168,7 +168,8 @@ impl From<tokio_postgres::Error> for Error {
             "57014" => Error::Timeout,
             "23505" => Error::Exists,
             "23503" => Error::Missing,
-            "55000" => Error::NotReady(chain(&error)),
+            // An object that is not in the needed state, and a table that does not exist.
+            "55000" | "42P01" => Error::NotReady(chain(&error)),
             // The server ended the session, or a lock was not available in time.
             "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "25P03" => Error::Unavailable(chain(&error)),
             // Another server may accept writes.
@@ -193,10 +194,41 @@ impl From<rusqlite::Error> for Error {
             (_, Some(ErrorCode::OperationInterrupted)) => Error::Timeout,
             (_, Some(ErrorCode::DatabaseBusy)) => Error::Unavailable("another process has locked the SQLite file".to_owned()),
             (_, Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => Error::Unavailable(message),
-            (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(format!("it takes no writes: {}", chain(&error))),
+            (code, Some(ErrorCode::ReadOnly)) if needs_folder(code) => Error::Unavailable(unwritable_folder("the SQLite file")),
+            (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(read_only(&error)),
+            (_, Some(ErrorCode::DatabaseCorrupt)) => {
+                Error::Refused(Refusal { message: format!("the SQLite file is damaged: {message}"), ..Refusal::default() })
+            }
+            _ if message.starts_with("no such table: ") => Error::NotReady(message),
             _ => Error::Refused(Refusal { message, ..Refusal::default() }),
         }
     }
+}
+
+fn read_only(error: &dyn std::error::Error) -> String {
+    format!("it is read-only, and a hub and resources with writes need one that accepts changes: {}", chain(error))
+}
+
+/// Whether SQLite could not create, recover or roll back a file beside the database. Readers need such a file too, in WAL mode.
+pub(crate) fn needs_folder(extended_code: i32) -> bool {
+    use ffi::{
+        SQLITE_READONLY_CANTINIT, SQLITE_READONLY_CANTLOCK, SQLITE_READONLY_DIRECTORY, SQLITE_READONLY_RECOVERY, SQLITE_READONLY_ROLLBACK,
+    };
+    matches!(
+        extended_code,
+        SQLITE_READONLY_CANTINIT
+            | SQLITE_READONLY_CANTLOCK
+            | SQLITE_READONLY_DIRECTORY
+            | SQLITE_READONLY_RECOVERY
+            | SQLITE_READONLY_ROLLBACK
+    )
+}
+
+/// `file` names the file.
+pub(crate) fn unwritable_folder(file: &str) -> String {
+    format!(
+        "this user may not write to {file} or to its folder, and SQLite needs a file beside it, also to read a database in WAL mode; make both writable for this user, or let its owner run: sqlite3 FILE 'PRAGMA journal_mode = DELETE'"
+    )
 }
 
 /// An error with its causes in one line: a driver keeps the details in them.
@@ -232,6 +264,16 @@ mod tests {
         connection.execute_batch("PRAGMA query_only = 1").expect("set");
         let error = connection.execute_batch("CREATE TABLE things (id)").expect_err("refused");
         let message = Error::from(error).to_string();
-        assert!(message.contains("it takes no writes: attempt to write a readonly database"), "{message}");
+        assert!(message.contains("it is read-only, and a hub and resources with writes need one that accepts changes"), "{message}");
+    }
+
+    // contract B1.1
+    #[test]
+    fn the_error_of_a_wal_in_a_folder_that_is_not_writable_says_what_to_change() {
+        for code in [ffi::SQLITE_READONLY_DIRECTORY, ffi::SQLITE_READONLY_CANTINIT, ffi::SQLITE_READONLY_RECOVERY] {
+            let message = Error::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)).to_string();
+            assert!(message.contains("to its folder") && message.contains("journal_mode = DELETE"), "{message}");
+            assert!(!message.contains("hub"), "{message}");
+        }
     }
 }

@@ -22,6 +22,6 @@ pub use error::{Error, Refusal};
 pub use postgres::ReplayPosition;
 pub use run::Chunks;
 pub use settings::{DatabaseSettings, HostFigures, Mapping, PoolFigures, Prepare, Reachability};
-pub use sqlite::backup::{BackupProgress, BackupStep, backup};
+pub use sqlite::backup::{BackupError, BackupProgress, BackupStage, BackupStep, backup};
 pub use sqlite::bulk_load::{BulkValue, NewFile};
 pub use writers::Writers;

@@ -84,6 +84,11 @@ fn writer_setup(max_timeout: Duration) -> String {
     )
 }
 
+/// Refuses a malformed URL. No message repeats a password.
+pub(crate) fn check_url(url: &str) -> Result<(), Error> {
+    dsn::parse(url).map(drop)
+}
+
 #[derive(Clone)]
 pub(crate) struct Postgres {
     pool: Pool,
@@ -231,6 +236,10 @@ impl Postgres {
 
     pub(crate) fn hosts(&self) -> Vec<HostFigures> {
         self.pool.manager().connector.figures()
+    }
+
+    pub(crate) fn place(&self) -> String {
+        self.pool.manager().connector.place()
     }
 
     async fn probe<T>(&self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {

@@ -28,6 +28,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
+use crate::error::{needs_folder, unwritable_folder};
 use crate::run::AnswerContext;
 use crate::schema::{self, Schema};
 use crate::settings::{DatabaseSettings, PoolFigures};
@@ -134,6 +135,13 @@ impl Sqlite {
         let pool = Pool { location, file, idle: Mutex::new(Vec::new()), permits, max_connections, _keeper: Mutex::new(keeper), session };
         let DatabaseSettings { timeout, stall_timeout, stream_timeout, memory, .. } = *settings;
         Ok(Sqlite { pool: Arc::new(pool), timeout, stall_timeout, stream_timeout, memory, context: AnswerContext::default() })
+    }
+
+    pub(crate) fn place(&self) -> String {
+        match &self.pool.location {
+            Location::File(path) => format!("the SQLite file {path:?}"),
+            Location::Memory(_) => "the database in memory".to_owned(),
+        }
     }
 
     pub(crate) fn for_answer(&self, context: AnswerContext) -> Self {
@@ -249,13 +257,9 @@ fn connect(location: &Location, session: &Session) -> Result<Connection, Error> 
             .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
             .map_err(|error| cannot_open(path, &error))?,
     };
-    session.apply(&connection).map_err(|error| match (error.sqlite_error_code(), location) {
-        (Some(ErrorCode::NotADatabase), Location::File(path)) => Error::Setting(format!("the file {path:?} is no SQLite database")),
-        (Some(ErrorCode::DatabaseBusy), Location::File(path)) => {
-            Error::Unavailable(format!("another process has locked the SQLite file {path:?}"))
-        }
-        (Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied), Location::File(path)) => cannot_open(path, &error),
-        _ => error.into(),
+    session.apply(&connection).map_err(|error| match location {
+        Location::File(path) => in_file(path, error),
+        Location::Memory(_) => error.into(),
     })?;
     connection.set_prepared_statement_cache_capacity(MAX_STATEMENTS);
     rusqlite::vtab::array::load_module(&connection)?;
@@ -265,8 +269,25 @@ fn connect(location: &Location, session: &Session) -> Result<Connection, Error> 
     Ok(connection)
 }
 
+/// The error of a file with its name, which SQLite leaves out.
+fn in_file(path: &str, error: rusqlite::Error) -> Error {
+    let code = error.sqlite_error().map_or(0, |error| error.extended_code);
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => Error::Setting(format!("the file {path:?} is no SQLite database")),
+        Some(ErrorCode::DatabaseCorrupt) => Error::Setting(format!("the SQLite file {path:?} is damaged: {error}")),
+        Some(ErrorCode::DatabaseBusy) => Error::Unavailable(format!("another process has locked the SQLite file {path:?}")),
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => cannot_open(path, &error),
+        Some(ErrorCode::ReadOnly) if needs_folder(code) => Error::Unavailable(unwritable_folder(&format!("the SQLite file {path:?}"))),
+        _ => error.into(),
+    }
+}
+
 /// The reason of the system if it does not let the file be read; SQLite itself gives none.
 fn cannot_open(path: &str, error: &dyn std::error::Error) -> Error {
-    let reason = std::fs::File::open(path).map_or_else(|reason| reason.to_string(), |_| error.to_string());
+    let reason = match std::fs::File::open(path).and_then(|file| file.metadata()) {
+        Ok(file) if file.is_dir() => "it is a folder".to_owned(),
+        Ok(_) => error.to_string(),
+        Err(reason) => reason.to_string(),
+    };
     Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {reason}"))
 }

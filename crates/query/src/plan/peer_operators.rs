@@ -3,28 +3,32 @@
 use crate::statement::{Comparison, Operator};
 use crate::types::Type;
 
-/// One of our operators, and what to write with it if its name is not enough.
+/// One of our operators, and how to write it if its name is not enough.
 type Ours = (Operator, Option<&'static str>);
 
-const PREFIX: Option<&str> = Some(r#""abc%""#);
-const SUFFIX: Option<&str> = Some(r#""%abc""#);
-const PART: Option<&str> = Some(r#""%abc%""#);
+const PREFIX: Option<&str> = Some(r#"with a pattern such as "abc%""#);
+const SUFFIX: Option<&str> = Some(r#"with a pattern such as "%abc""#);
+const PART: Option<&str> = Some(r#"with a pattern such as "%abc%""#);
+const NEGATED: Option<&str> = Some("under `not`");
+const REVERSED: Option<&str> = Some("with the opposite value");
 
 /// What to use instead of an operator of another language on a field of this type.
 pub(super) fn hint(name: &str, kind: &Type) -> Option<String> {
-    let (operator, pattern) = ours(name).iter().find(|(operator, _)| kind.admits(*operator))?;
-    let with = pattern.map_or_else(String::new, |pattern| format!(" with a pattern such as {pattern}"));
-    Some(format!(" (did you mean `{}`{with}?)", operator.as_str()))
+    let (operator, manner) = ours(name).iter().find(|(operator, _)| kind.admits(*operator))?;
+    let manner = manner.map_or_else(String::new, |manner| format!(" {manner}"));
+    Some(format!(" (did you mean `{}`{manner}?)", operator.as_str()))
 }
 
 /// The operators of ours that do what another language's operator does, the first that fits the field counts. Hasura writes `_eq`,
-/// Sequelize and Mongo `$eq`, PostgREST `neq`, Prisma `equals` and `startsWith`, Django `icontains`.
+/// Mongo `$eq`, Sequelize `[Op.eq]`, Aurora `[eq]`, PostgREST `neq`, Prisma `equals` and `startsWith`, Django `icontains`.
 fn ours(name: &str) -> &'static [Ours] {
     // No known name is this long.
     if name.len() > 32 {
         return &[];
     }
-    let plain: String = name.chars().filter(|letter| !matches!(letter, '_' | '-' | '$' | '@')).collect::<String>().to_ascii_lowercase();
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let bare = bare.strip_prefix("Op.").unwrap_or(bare);
+    let plain: String = bare.chars().filter(|letter| !matches!(letter, '_' | '-' | '$' | '@')).collect::<String>().to_ascii_lowercase();
     match plain.as_str() {
         "=" | "==" | "===" | "eq" | "equals" | "equal" | "equalto" | "exact" => &[(Operator::Compare(Comparison::Eq), None)],
         "!=" | "!==" | "<>" | "ne" | "neq" | "notequal" | "notequals" | "noteq" => &[(Operator::Compare(Comparison::Ne), None)],
@@ -34,14 +38,16 @@ fn ours(name: &str) -> &'static [Ours] {
         "<=" | "lte" | "le" | "lessthanorequal" | "lessthanorequalto" => &[(Operator::Compare(Comparison::Lte), None)],
         "in" | "oneof" | "isin" => &[(Operator::In, None)],
         "nin" | "notin" | "noneof" | "notoneof" => &[(Operator::NotIn, None)],
-        "range" => &[(Operator::Between, None)],
+        "between" | "range" => &[(Operator::Between, None)],
         "null" | "is" | "isnot" | "isnull" | "isnil" => &[(Operator::IsNull, None)],
+        "exists" | "isnotnull" | "notnull" => &[(Operator::IsNull, REVERSED)],
         "startswith" | "istartswith" | "beginswith" | "prefix" => &[(Operator::ILike, PREFIX)],
         "endswith" | "iendswith" | "suffix" => &[(Operator::ILike, SUFFIX)],
         "like" | "ilike" => &[(Operator::ILike, None)],
         "match" | "matches" | "regex" | "iregex" | "regexp" | "similar" | "search" | "substring" | "icontains" => {
             &[(Operator::ILike, PART)]
         }
+        "notlike" | "nlike" | "notilike" | "nilike" | "notregexp" | "notiregexp" | "notcontains" => &[(Operator::ILike, NEGATED)],
         "contains" | "includes" | "has" => &[(Operator::Contains, None), (Operator::ILike, PART)],
         "hasevery" | "containsall" | "all" | "cs" => &[(Operator::Contains, None)],
         "hassome" | "overlap" | "overlaps" | "containsany" | "anyof" | "any" | "ov" => &[(Operator::Overlap, None)],
@@ -71,6 +77,11 @@ mod tests {
             ("equals", " (did you mean `eq`?)"),
             ("_is_null", " (did you mean `isNull`?)"),
             ("not_in", " (did you mean `notIn`?)"),
+            ("[startsWith]", " (did you mean `iLike` with a pattern such as \"abc%\"?)"),
+            ("[Op.like]", " (did you mean `iLike`?)"),
+            ("Op.gte", " (did you mean `gte`?)"),
+            ("[Op.notLike]", " (did you mean `iLike` under `not`?)"),
+            ("$exists", " (did you mean `isNull` with the opposite value?)"),
             (">=", " (did you mean `gte`?)"),
         ] {
             assert_eq!(hint_on(&text, name), expected, "{name}");

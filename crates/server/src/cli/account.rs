@@ -265,7 +265,7 @@ async fn add(context: &AdminContext, add: AddAccount) -> Result<(), CommandError
         meta: add.meta.as_deref().map(parse_meta).transpose()?,
         ..AccountChange::default()
     };
-    let account = context.administration().create_account(kind, new, password.as_ref()).await?;
+    let account = context.add(async |administration| administration.create_account(kind, new.clone(), password.as_ref()).await).await?;
     context.print_change(&format!("account {} was added: {}", account.code, account.id), to_json(&account))
 }
 

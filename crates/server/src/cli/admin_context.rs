@@ -1,18 +1,20 @@
 //! What the commands on the hub's records share: the database, how a record is found, and how a result is printed.
 
 use std::fmt::Display;
+use std::io::Write;
 
 use identity::account::Account;
 use identity::timestamp::Timestamp;
 use query::messages::did_you_mean;
 use serde_json::{Map, Value};
-use store::hub_records::Records;
+use store::DatabaseSettings;
 use store::hub_records::accounts;
 use store::hub_records::audit_log::AuditContext;
 use store::hub_records::summaries::{self, AccountNames};
+use store::hub_records::{Records, TablesState};
 use uuid::Uuid;
 
-use crate::administration::{Actor, Administration};
+use crate::administration::{Actor, AdminError, Administration};
 use crate::config::Config;
 use crate::{boot, clock};
 
@@ -25,8 +27,16 @@ const MAX_COMPARED_ACCOUNTS: i64 = 10_000;
 
 pub(super) struct AdminContext {
     pub(super) records: Records,
+    /// Where the records go. Until a record is added, `records` is an empty hub in memory.
+    created_on_add: Option<DatabaseToCreate>,
     pub(super) now: Timestamp,
     pub(super) output: OutputFormat,
+}
+
+/// A database without the tables of a hub.
+struct DatabaseToCreate {
+    url: String,
+    settings: DatabaseSettings,
 }
 
 /// What a command does with the hub's records. Only one that adds a record creates or migrates their tables.
@@ -39,19 +49,44 @@ pub(super) enum RecordsUse {
 
 impl AdminContext {
     pub(super) async fn open(config: &Config, output: OutputFormat, usage: RecordsUse) -> Result<Self, CommandError> {
+        let (url, settings) = (&config.database_url, &config.database);
+        let mut created_on_add = None;
         let records = match usage {
             RecordsUse::Read => boot::existing_records(config).await?,
             RecordsUse::Change => {
                 boot::existing_records(config).await?;
-                boot::records(&config.database_url, &config.database).await?
+                boot::records(url, settings).await?
             }
-            RecordsUse::Add => boot::records(&config.database_url, &config.database).await?,
+            RecordsUse::Add if boot::hub_tables(config).await? == TablesState::Missing => {
+                created_on_add = Some(DatabaseToCreate { url: url.clone(), settings: *settings });
+                boot::records("sqlite::memory:", settings).await?
+            }
+            RecordsUse::Add => boot::records(url, settings).await?,
         };
-        Ok(AdminContext { records, now: clock::now(), output })
+        Ok(AdminContext { records, created_on_add, now: clock::now(), output })
+    }
+
+    /// For a command that changes records beside [`AdminContext::add`], and creates or migrates their tables first.
+    pub(super) async fn create(config: &Config, output: OutputFormat) -> Result<Self, CommandError> {
+        let records = boot::records(&config.database_url, &config.database).await?;
+        Ok(AdminContext { records, created_on_add: None, now: clock::now(), output })
     }
 
     pub(super) fn administration(&self) -> Administration<'_> {
-        Administration { records: &self.records, actor: Actor::CommandLine, audit_context: AuditContext { now: self.now, address: None } }
+        self.administration_of(&self.records)
+    }
+
+    fn administration_of<'r>(&self, records: &'r Records) -> Administration<'r> {
+        Administration { records, actor: Actor::CommandLine, audit_context: AuditContext { now: self.now, address: None } }
+    }
+
+    /// Adds a record, and creates the hub's tables for it if they are missing. Then the record is first added in memory, so that a refused
+    /// one creates nothing.
+    pub(super) async fn add<T>(&self, add: impl AsyncFn(Administration<'_>) -> Result<T, AdminError>) -> Result<T, CommandError> {
+        let added = add(self.administration()).await?;
+        let Some(DatabaseToCreate { url, settings }) = &self.created_on_add else { return Ok(added) };
+        let records = boot::records(url, settings).await?;
+        Ok(add(self.administration_of(&records)).await?)
     }
 
     pub(super) async fn account(&self, name: &str) -> Result<Account, CommandError> {
@@ -84,7 +119,11 @@ impl AdminContext {
         object: impl Fn(&T) -> J,
     ) -> Result<(), CommandError> {
         match self.output {
-            OutputFormat::Text if items.is_empty() => Ok(()),
+            OutputFormat::Text if items.is_empty() => {
+                // Not a line of the list, so that a program that counts lines finds none. Standard error may be closed.
+                _ = writeln!(std::io::stderr(), "there are no {key}");
+                Ok(())
+            }
             OutputFormat::Text => print(&items.iter().map(line).collect::<Vec<_>>().join("\n")),
             OutputFormat::Json => {
                 let objects: Value = items.iter().map(object).map(Into::into).collect();

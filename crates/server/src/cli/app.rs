@@ -4,6 +4,7 @@ use clap::Subcommand;
 use serde_json::json;
 use store::hub_records::apps::{self, Access, App};
 use store::hub_records::{clients, summaries};
+use uuid::Uuid;
 
 use crate::administration::{AppChange, NameOrId, describe_app};
 
@@ -86,12 +87,17 @@ pub(super) async fn find(context: &AdminContext, selector: &CodeOrId) -> Result<
     select("app", apps::list(&context.records).await?, (selector.code.as_deref(), selector.id), |app| (&app.code, app.id))
 }
 
+async fn by_code(context: &AdminContext, code: &str) -> Result<Uuid, CommandError> {
+    Ok(find(context, &CodeOrId { code: Some(code.to_owned()), id: None }).await?.id)
+}
+
 pub(super) async fn run(context: &AdminContext, action: AppAction) -> Result<(), CommandError> {
     let (records, administration) = (&context.records, context.administration());
     match action {
         AppAction::Add(arguments) => {
             let code = arguments.code.clone();
-            let app = administration.create_app(&code, arguments.change()).await?;
+            let new = arguments.change();
+            let app = context.add(async |administration| administration.create_app(&code, new.clone()).await).await?;
             context.print_change(&format!("app {code} was added: {}", app.id), describe_app(&app))
         }
         AppAction::List => {
@@ -118,21 +124,25 @@ pub(super) async fn run(context: &AdminContext, action: AppAction) -> Result<(),
             let code = arguments.code.clone();
             let change = arguments.change();
             require_change(&change, "--name, --url, --closed")?;
-            let app = administration.update_app(NameOrId::Name(&code), change).await?;
+            let app = by_code(context, &code).await?;
+            let app = administration.update_app(NameOrId::Id(app), change).await?;
             context.print_change(&format!("app {code} was updated"), describe_app(&app))
         }
         AppAction::Remove { code } => {
-            administration.remove_app(NameOrId::Name(&code)).await?;
+            let app = by_code(context, &code).await?;
+            administration.remove_app(NameOrId::Id(app)).await?;
             context.print_change(&format!("app {code} was removed"), json!({ "removed": code }))
         }
         AppAction::Admit(AppAccountArguments { code, username }) => {
             let account = context.account(&username).await?.id;
-            administration.admit(NameOrId::Name(&code), account).await?;
+            let app = by_code(context, &code).await?;
+            administration.admit(NameOrId::Id(app), account).await?;
             context.print_change(&format!("{username} is listed for {code}"), json!({ "app": code, "account": account.to_string() }))
         }
         AppAction::Expel(AppAccountArguments { code, username }) => {
             let account = context.account(&username).await?.id;
-            administration.expel(NameOrId::Name(&code), account).await?;
+            let app = by_code(context, &code).await?;
+            administration.expel(NameOrId::Id(app), account).await?;
             context.print_change(&format!("{username} is not listed for {code}"), json!({ "app": code, "account": account.to_string() }))
         }
     }

@@ -1,25 +1,78 @@
-//! `peristyle check`: compares the manifest with the database and prints what to fix.
+//! `peristyle check`: checks the settings of the strategy, compares the manifest with the database, and prints what to fix.
 
 use std::process::ExitCode;
 
 use identity::account::Permission;
 use identity::strategy::Strategy;
 use query::catalog::Catalog;
-use query::manifest::{ManifestError, ManifestFault};
+use query::manifest::ManifestError;
 use serde_json::{Value, json};
 use store::Database;
 use store::check::{Finding, Severity};
 use store::hub_records::Records;
 
-use crate::boot::{self, CatalogError};
-use crate::boot_error::unusable;
+use crate::boot::{self, CatalogError, Content};
+use crate::boot_error::{BootError, unusable};
 use crate::config::Config;
 
 use super::output::{OutputFormat, print};
 use super::{CommandError, replica_check};
 
+/// What is to fix, and where.
+#[derive(Default)]
+struct Comparison {
+    findings: Vec<Finding>,
+    /// Errors and warnings about no line of the manifest.
+    others: Vec<(Severity, String)>,
+    resources: usize,
+}
+
+pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCode, CommandError> {
+    let settings = boot::check_role(config).err();
+    let mut compared = match (compare(config).await, output) {
+        (Ok(compared), _) => compared,
+        (Err(error), OutputFormat::Text) => {
+            let settings = settings.map_or(String::new(), |error| format!("{error}; "));
+            return Err(CommandError(format!("{settings}{}", error.in_file(config))));
+        }
+        (Err(CatalogError::Manifest(ManifestError(faults))), OutputFormat::Json) => {
+            let finding =
+                |fault: query::manifest::ManifestFault| Finding { severity: Severity::Error, line: fault.line, message: fault.message };
+            Comparison { findings: faults.into_iter().map(finding).collect(), ..Comparison::default() }
+        }
+        (Err(CatalogError::Boot(BootError(message))), OutputFormat::Json) => {
+            Comparison { others: vec![(Severity::Error, message)], ..Comparison::default() }
+        }
+    };
+    compared.others.extend(settings.map(|BootError(message)| (Severity::Error, message)));
+    let severities =
+        || compared.findings.iter().map(|finding| finding.severity).chain(compared.others.iter().map(|(severity, _)| *severity));
+    let errors = severities().filter(|severity| *severity == Severity::Error).count();
+    let warnings = severities().count() - errors;
+    print(&match output {
+        OutputFormat::Text => compared.text(config, (errors, warnings)),
+        OutputFormat::Json => compared.to_json(config, (errors, warnings)).to_string(),
+    })?;
+    Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn compare(config: &Config) -> Result<Comparison, CatalogError> {
+    let mut catalog = boot::resolve_catalog(config)?;
+    let content = if config.strategy == Strategy::LocalProvider { Content::HubRecords } else { Content::Tables };
+    let database = boot::open_existing(config, &catalog, content).await?;
+    let mut findings = boot::bind(config, &mut catalog, &database).await?.findings;
+    findings.extend(database.invalid_values(&catalog).await.map_err(unusable)?);
+    findings.extend(ungrantable_permissions(&catalog));
+    findings.sort_by_key(|finding| finding.line);
+    let open_resources = boot::open_resources(config, &catalog, usize::MAX);
+    let warnings = open_resources.into_iter().chain(migration_hint(config, &database).await?.map(str::to_owned));
+    let warnings = warnings.chain(replica_check::warnings(config, &catalog, &database).await?);
+    let others = warnings.map(|warning| (Severity::Warning, warning)).collect();
+    Ok(Comparison { findings, others, resources: catalog.resources().len() })
+}
+
 /// What to run if the hub's own tables need a migration, which no change of the manifest can replace.
-async fn migration_hint(config: &Config, database: &Database) -> Result<Option<&'static str>, CommandError> {
+async fn migration_hint(config: &Config, database: &Database) -> Result<Option<&'static str>, BootError> {
     if config.strategy != Strategy::LocalProvider {
         return Ok(None);
     }
@@ -36,44 +89,22 @@ fn ungrantable_permissions(catalog: &Catalog) -> impl Iterator<Item = Finding> {
     })
 }
 
-pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCode, CommandError> {
-    let file = config.manifest.path().display().to_string();
-    let mut catalog = match boot::resolve_catalog(config) {
-        Err(CatalogError::Manifest(ManifestError(faults))) if output == OutputFormat::Json => {
-            let to_json = |fault: &ManifestFault| finding(Severity::Error, &file, fault.line, &fault.message);
-            let findings: Vec<Value> = faults.iter().map(to_json).collect();
-            print(&json!({ "errors": findings.len(), "warnings": 0, "resources": 0, "findings": findings }).to_string())?;
-            return Ok(ExitCode::FAILURE);
-        }
-        Err(error) => return Err(error.in_file(config).into()),
-        Ok(catalog) => catalog,
-    };
-    let database = boot::open_existing(config, &catalog).await?;
-    let mut report = boot::bind(config, &mut catalog, &database).await?;
-    report.findings.extend(database.invalid_values(&catalog).await.map_err(unusable)?);
-    report.findings.extend(ungrantable_permissions(&catalog));
-    report.findings.sort_by_key(|finding| finding.line);
-    let open_resources = boot::open_resources(config, &catalog, usize::MAX);
-    // Warnings about no line of the manifest.
-    let mut others: Vec<String> = open_resources.into_iter().chain(migration_hint(config, &database).await?.map(str::to_owned)).collect();
-    others.extend(replica_check::warnings(config, &catalog, &database).await?);
-    let resources = catalog.resources().len();
-    let (errors, warnings) = (report.errors().count(), report.warnings().count() + others.len());
-    if output == OutputFormat::Json {
-        let to_json = |found: &Finding| finding(found.severity, &file, found.line, &found.message);
-        let mut findings: Vec<Value> = report.findings.iter().map(to_json).collect();
-        findings.extend(others.iter().map(|message| json!({ "severity": "warning", "message": message })));
-        print(&json!({ "errors": errors, "warnings": warnings, "resources": resources, "findings": findings }).to_string())?;
-    } else {
+impl Comparison {
+    fn text(&self, config: &Config, (errors, warnings): (usize, usize)) -> String {
+        let file = config.manifest.path().display();
         let line = |finding: &Finding| format!("{}: {file}:{}: {}", finding.severity.as_str(), finding.line, finding.message);
-        let mut lines: Vec<String> = report.findings.iter().map(line).collect();
-        lines.extend(others.iter().map(|message| format!("warning: {message}")));
-        lines.push(format!("{resources} resource(s): {errors} error(s), {warnings} warning(s)"));
-        print(&lines.join("\n"))?;
+        let mut lines: Vec<String> = self.findings.iter().map(line).collect();
+        lines.extend(self.others.iter().map(|(severity, message)| format!("{}: {message}", severity.as_str())));
+        lines.push(format!("{} resource(s): {errors} error(s), {warnings} warning(s)", self.resources));
+        lines.join("\n")
     }
-    Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
 
-fn finding(severity: Severity, file: &str, line: usize, message: &str) -> Value {
-    json!({ "severity": severity.as_str(), "file": file, "line": line, "message": message })
+    fn to_json(&self, config: &Config, (errors, warnings): (usize, usize)) -> Value {
+        let file = config.manifest.path().display().to_string();
+        let at_line =
+            |found: &Finding| json!({ "severity": found.severity.as_str(), "file": file, "line": found.line, "message": found.message });
+        let mut findings: Vec<Value> = self.findings.iter().map(at_line).collect();
+        findings.extend(self.others.iter().map(|(severity, message)| json!({ "severity": severity.as_str(), "message": message })));
+        json!({ "errors": errors, "warnings": warnings, "resources": self.resources, "findings": findings })
+    }
 }

@@ -127,12 +127,17 @@ async fn app_id(context: &AdminContext, code: Option<String>) -> Result<Option<U
     }
 }
 
-async fn show(context: &AdminContext, id: &str) -> Result<(), CommandError> {
-    let clients = clients::list(&context.records).await?;
-    let Some(client) = clients.iter().find(|client| client.id.as_str() == id) else {
+async fn find(context: &AdminContext, id: &str) -> Result<Client, CommandError> {
+    let mut clients = clients::list(&context.records).await?;
+    let Some(place) = clients.iter().position(|client| client.id.as_str() == id) else {
         let hint = similar(id, clients.iter().map(|client| client.id.as_str()));
         return Err(not_found("client", format!("{id:?}"), &hint));
     };
+    Ok(clients.swap_remove(place))
+}
+
+async fn show(context: &AdminContext, id: &str) -> Result<(), CommandError> {
+    let client = find(context, id).await?;
     let app = match client.app {
         Some(app) => apps::by_id(&context.records, app).await?.map(|app| app.code),
         None => None,
@@ -151,7 +156,7 @@ async fn show(context: &AdminContext, id: &str) -> Result<(), CommandError> {
         .row("refresh tokens", format!("{} seconds", client.lifetimes.refresh_seconds()))
         .optional("app", app.as_deref())
         .row("secret", secret);
-    context.show(&table, describe_client(client), json!({ "app": app, "previousSecretUntil": previous }))
+    context.show(&table, describe_client(&client), json!({ "app": app, "previousSecretUntil": previous }))
 }
 
 /// Prints an object in every format: programs copy a secret more often than people do.
@@ -174,7 +179,8 @@ pub(super) async fn run(context: &AdminContext, action: ClientAction) -> Result<
                 access_seconds: Some(add.access_token_seconds),
                 refresh_seconds: Some(add.refresh_token_seconds),
             };
-            let (client, secret) = administration.create_client(&add.client.id, new).await?;
+            let (client, secret) =
+                context.add(async |administration| administration.create_client(&add.client.id, new.clone()).await).await?;
             print_secret(&client, &json!({ "id": client.id.as_str(), "secret": *secret.expose() }))
         }
         ClientAction::List => {
@@ -199,15 +205,18 @@ pub(super) async fn run(context: &AdminContext, action: ClientAction) -> Result<
             };
             let flags = "--active, --administers, --name, --redirect, --grant, --app, --access-token-seconds, --refresh-token-seconds";
             require_change(&change, flags)?;
+            find(context, &update.client.id).await?;
             let client = administration.update_client(&update.client.id, change).await?;
             context.print_change(&format!("client {} was updated", client.id), describe_client(&client))
         }
         ClientAction::Secret(ClientSelector { id }) => {
+            find(context, &id).await?;
             let (client, secret) = administration.renew_secret(&id).await?;
             let object = json!({ "id": client.id.as_str(), "secret": *secret.expose(), "previousCountsFor": SECRET_OVERLAP_SECONDS });
             print_secret(&client, &object)
         }
         ClientAction::Remove(ClientSelector { id }) => {
+            find(context, &id).await?;
             administration.remove_client(&id).await?;
             context.print_change(&format!("client {id} was removed"), json!({ "removed": id }))
         }

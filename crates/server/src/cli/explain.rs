@@ -1,11 +1,13 @@
 //! `peristyle explain`: shows the SQL of a statement or of a write, and with `--analyze` the plan of the database.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use query::catalog::write_rules::WriteOperation;
 use query::catalog::{Catalog, ResourceId};
 use query::error::{Code, Error};
+use query::merge::merged;
 use query::plan::Operation;
 use query::plan::write::WriteError;
 use query::policy::{self, Viewer};
@@ -15,7 +17,7 @@ use serde_json::Value;
 use store::hub_records::Records;
 use store::run::PlanDetail;
 
-use crate::boot;
+use crate::boot::{self, Content};
 use crate::boot_error::unusable;
 use crate::caller::viewer_of_row;
 use crate::config::Config;
@@ -31,7 +33,7 @@ use super::output::print;
 pub(super) struct ExplainArguments {
     /// The resource, such as shop.customer
     resource: String,
-    /// A file with a Query Statement, or with the body of a write; `-` reads standard input
+    /// A file with a Query Statement, alone or as `query` of a request body, or with the body of a write; `-` reads standard input
     statement: PathBuf,
     /// Explain for this account: a file with its answer of GET /auth/me
     #[arg(long, value_name = "FILE")]
@@ -55,12 +57,14 @@ pub(super) struct ExplainArguments {
 
 pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<(), CommandError> {
     let mut catalog = boot::catalog(config)?;
-    let database = boot::open_existing(config, &catalog).await?;
-    boot::bind(config, &mut catalog, &database).await?;
     let resource = super::find_resource(&catalog, &arguments.resource)?;
-    if catalog.resources()[resource].is_own() {
+    let is_own = catalog.resources()[resource].is_own();
+    let database = boot::open_existing(config, &catalog, if is_own { Content::HubRecords } else { Content::Tables }).await?;
+    let report = boot::bind(config, &mut catalog, &database).await?;
+    if is_own {
         boot::require_tables(&Records::read_only(&database).map_err(unusable)?).await?;
     }
+    warn_of_errors(report.errors().count());
     let name = arguments.statement.display();
     let bytes = if arguments.statement.as_os_str() == "-" {
         let mut bytes = Vec::new();
@@ -80,19 +84,30 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
     if arguments.id.is_some() {
         return Err(CommandError(format!("--id names the row of a write; `{}` takes none", arguments.operation)));
     }
-    let statement = parse::document(&bytes).map_err(|error| CommandError(format!("{name}: {error}")))?;
+    let is_body = parse::is_body(&bytes);
+    let statement = if is_body { parse::body(&bytes).map(merged) } else { parse::document(&bytes) };
+    let statement = statement.map_err(|error| CommandError(format!("{name}: {error}")))?;
     let statement = statement.showing_parameter(arguments.fields.as_deref().map(parse::field_selection).transpose());
     let access = policy::authorize_read(&catalog, resource, &viewer)?;
     let named = OPERATIONS.into_iter().find(|(name, _)| *name == arguments.operation);
     let operation = named.map_or(Operation::Paginate, |(_, operation)| operation);
     let analyze = if arguments.analyze { Analyze::Yes(PlanDetail::Figures) } else { Analyze::No };
     let explained = explain(&database, access, (operation, statement), analyze).await.map_err(|problem| match problem {
+        Problem::Statement(error) if is_body => CommandError(format!("{name}: {error}")),
         Problem::Statement(error) => CommandError(format!("{name}: {}", in_file(error))),
         Problem::Store(error) => CommandError(error.to_string()),
         // The other problems belong to HTTP requests.
         _ => CommandError("the statement cannot be explained".to_owned()),
     })?;
     show(explained)
+}
+
+/// The SQL of a manifest that does not fit the database may fail. Standard error may be closed.
+fn warn_of_errors(errors: usize) {
+    if errors > 0 {
+        let text = format!("the manifest has {errors} error(s), so the SQL may fail in this database; `peristyle check` lists them");
+        _ = writeln!(std::io::stderr(), "warning: {text}");
+    }
 }
 
 /// The names of all operations that can be explained, reads first.
@@ -125,7 +140,7 @@ fn write(
     explain_write(access, form, &body, target, dialect).map_err(fault)
 }
 
-/// Makes pointers relative to the file: it holds the statement itself, a request body holds it under `query`.
+/// Makes pointers relative to a file that holds the statement itself; a request body holds it under `query`.
 fn in_file(mut error: Error) -> Error {
     // The JSON reader finds duplicate keys; their pointers are relative to the file already.
     for fault in error.faults.iter_mut().filter(|fault| fault.code != Code::DuplicateKey) {

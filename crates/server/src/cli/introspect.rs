@@ -13,7 +13,7 @@ use store::introspect::{Introspected, OfferedAccess, Update, UpdateError};
 use store::Database;
 use store::schema::Schema;
 
-use crate::boot;
+use crate::boot::{self, Content};
 use crate::boot_error::unusable;
 use crate::config::Config;
 use crate::graphql;
@@ -45,8 +45,14 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
     let path = arguments.out.clone().unwrap_or_else(|| config.manifest.path().clone());
     let printed = path.as_os_str() == "-";
     let name = path.display().to_string();
-    let database = boot::open_existing(config, &Catalog::default()).await?;
+    let database = boot::open_existing(config, &Catalog::default(), Content::Tables).await?;
     let mut schema = database.sampled_schema().await.map_err(unusable)?;
+    if schema.tables.is_empty() && !arguments.update {
+        let problem = format!("no table or view can be read in {}", database.place());
+        return Err(CommandError(format!(
+            "DATABASE_URL: {problem}; check that it is your database, and create its tables or grant SELECT on them"
+        )));
+    }
     if arguments.writable
         && let Some(url) = config.database_write_url.as_deref()
     {
@@ -124,24 +130,33 @@ impl NewManifest {
     }
 }
 
-/// Writes a file. An existing file keeps its old content until all of the new text is on disk.
+/// Writes a file. The file at the path is the old one, or none, until all of the new text is on disk.
 fn atomic_write(path: &Path, text: &str) -> io::Result<()> {
     // Follow a symbolic link. What is not a regular file, such as a terminal, has no content to lose.
-    let Some(file) = fs::canonicalize(path).ok().filter(|path| path.is_file()) else { return fs::write(path, text) };
+    let existing = match fs::canonicalize(path) {
+        Ok(file) if !file.is_file() => return fs::write(path, text),
+        Ok(file) => Some(file),
+        Err(_) if path.is_symlink() => return fs::write(path, text),
+        Err(_) => None,
+    };
+    let file = existing.clone().unwrap_or_else(|| path.to_owned());
     let mut name = file.file_name().unwrap_or_default().to_owned();
     // The process id keeps the name apart from other files.
     name.push(format!(".{}.new", std::process::id()));
     let temporary = file.with_file_name(name);
-    let written = write_like(&temporary, text, &file).and_then(|()| fs::rename(&temporary, &file));
+    let written = write_like(&temporary, text, existing.as_deref()).and_then(|()| fs::rename(&temporary, &file));
     if written.is_err() {
         _ = fs::remove_file(&temporary);
     }
     written
 }
 
-fn write_like(path: &Path, text: &str, like: &Path) -> io::Result<()> {
+/// Writes a new file, with the permissions of an existing one.
+fn write_like(path: &Path, text: &str, like: Option<&Path>) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
-    file.set_permissions(fs::metadata(like)?.permissions())?;
+    if let Some(like) = like {
+        file.set_permissions(fs::metadata(like)?.permissions())?;
+    }
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::key_files::{self, KeyPair, PUBLIC_NAME};
 
 use super::CommandError;
-use super::admin_context::{AdminContext, RecordsUse};
+use super::admin_context::AdminContext;
 use super::output::{OutputFormat, print_change};
 
 const DEFAULT_AFTER: &str = "5m";
@@ -54,17 +54,18 @@ fn parse_length(text: &str) -> Result<KeyLength, String> {
     }
 }
 
-/// `90`, `90s`, `5m` or `1h`, up to a week.
+/// `90`, `90s`, `5m`, `1h` or `1d`, up to a week.
 fn parse_seconds(text: &str) -> Result<i64, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "" | "s" => Some(1),
         "m" => Some(60),
         "h" => Some(3_600),
+        "d" => Some(86_400),
         _ => None,
     };
     let number = digits.parse::<u32>().ok().zip(unit).map(|(number, unit)| i64::from(number) * unit);
-    number.filter(|seconds| *seconds <= 7 * 86_400).ok_or_else(|| "a time such as 30s, 5m or 1h is expected, at most a week".to_owned())
+    number.filter(|seconds| *seconds <= 7 * 86_400).ok_or_else(|| "a time such as 30s, 5m, 1h or 1d is expected, at most a week".to_owned())
 }
 
 pub(super) async fn run(config: &Config, action: KeysAction, output: OutputFormat) -> Result<(), CommandError> {
@@ -88,10 +89,10 @@ fn read(path: &Path) -> Result<PrivateKey, CommandError> {
 }
 
 async fn rotate(config: &Config, after_seconds: i64, output: OutputFormat) -> Result<(), CommandError> {
-    let context = AdminContext::open(config, output, RecordsUse::Add).await?;
     let path = &config.private_key_path;
     let next = key_files::next_to(path);
     let current = read(path)?;
+    let context = AdminContext::create(config, output).await?;
 
     let mut transaction = context.records.begin().await?;
     signing_keys::lock(&mut transaction).await?;
@@ -163,5 +164,7 @@ mod tests {
     fn the_default_time_between_announcement_and_signing_is_the_one_of_the_rules() {
         // contract B3.6
         assert_eq!(parse_seconds(DEFAULT_AFTER), Ok(ANNOUNCED_SECONDS));
+        assert_eq!((parse_seconds("7d"), parse_seconds("90")), (Ok(604_800), Ok(90)));
+        assert!(parse_seconds("8d").is_err() && parse_seconds("1w").is_err());
     }
 }

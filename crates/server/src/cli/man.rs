@@ -52,7 +52,7 @@ pub(super) fn run(program: Command, arguments: &ManArguments) -> Result<(), Comm
 /// Adds the page of a command, and those of its commands.
 fn collect(command: &Command, pages: &mut Vec<Page>) -> Result<(), CommandError> {
     let mut text = Vec::new();
-    Man::new(command.clone()).render(&mut text)?;
+    Man::new(command.clone()).source(concat!("peristyle ", env!("CARGO_PKG_VERSION"))).render(&mut text)?;
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     pages.push(Page { name, text: String::from_utf8(text)? });
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {

@@ -45,7 +45,7 @@ pub(super) enum RoleAction {
         #[arg(long)]
         rename: Option<String>,
     },
-    /// Remove a role from all its accounts
+    /// Remove a role; its accounts lose its permissions
     #[command(after_help = "Example:\n  peristyle role remove --name clerk")]
     Remove {
         /// Its name
@@ -82,19 +82,25 @@ fn permissions(role: &RoleRecord) -> Vec<&str> {
     role.permissions.iter().map(identity::account::Permission::as_str).collect()
 }
 
+async fn find(context: &AdminContext, selector: &RoleSelector) -> Result<RoleRecord, CommandError> {
+    let roles = roles::list(&context.records).await?;
+    select("role", roles, (selector.name.as_deref(), selector.id), |role| (&role.name, role.id))
+}
+
 pub(super) async fn run(context: &AdminContext, action: RoleAction) -> Result<(), CommandError> {
     let (records, administration) = (&context.records, context.administration());
     match action {
         RoleAction::Add { name, permissions } => {
-            let role = administration.create_role(&name, RoleChange { permissions: Some(permissions), ..RoleChange::default() }).await?;
+            let new = RoleChange { permissions: Some(permissions), ..RoleChange::default() };
+            let role = context.add(async |administration| administration.create_role(&name, new.clone()).await).await?;
             context.print_change(&format!("role {name} was added: {}", role.id), describe_role(&role))
         }
         RoleAction::List => {
             let line = |role: &RoleRecord| format!("{}\t{}\t{}", role.id, role.name, permissions(role).join(" "));
             context.list("roles", &roles::list(records).await?, line, describe_role)
         }
-        RoleAction::Show(RoleSelector { name, id }) => {
-            let role = select("role", roles::list(records).await?, (name.as_deref(), id), |role| (&role.name, role.id))?;
+        RoleAction::Show(selector) => {
+            let role = find(context, &selector).await?;
             let accounts = summaries::holders(records, role.id, MAX_NAMES).await?;
             let table = RecordTable::default()
                 .row("id", role.id)
@@ -108,12 +114,14 @@ pub(super) async fn run(context: &AdminContext, action: RoleAction) -> Result<()
             let permissions = (no_permissions || !permissions.is_empty()).then_some(permissions);
             let change = RoleChange { name: rename, permissions, ..RoleChange::default() };
             require_change(&change, "--permission, --no-permissions, --rename")?;
-            let role = administration.update_role(NameOrId::Name(&name), change).await?;
+            let role = find(context, &RoleSelector { name: Some(name), id: None }).await?;
+            let role = administration.update_role(NameOrId::Id(role.id), change).await?;
             context.print_change(&format!("role {} was updated", role.name), describe_role(&role))
         }
         RoleAction::Remove { name } => {
-            administration.remove_role(NameOrId::Name(&name)).await?;
-            context.print_change(&format!("role {name} was removed"), json!({ "removed": name }))
+            let role = find(context, &RoleSelector { name: Some(name), id: None }).await?;
+            administration.remove_role(NameOrId::Id(role.id)).await?;
+            context.print_change(&format!("role {} was removed", role.name), json!({ "removed": role.name }))
         }
     }
 }

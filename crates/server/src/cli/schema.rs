@@ -8,6 +8,7 @@ use query::json::build::{compact, pretty};
 use query::object;
 
 use crate::admin_operations::describe;
+use crate::boot::Content;
 use crate::boot_error::unusable;
 use crate::config::{Config, DEFAULT_DATABASE_URL};
 use crate::{boot, graphql, openapi};
@@ -89,7 +90,7 @@ pub(super) async fn run(config: &Config, arguments: &SchemaArguments) -> Result<
 /// The catalog with what the descriptions of a server take from the database: the types and defaults of columns.
 async fn bound_catalog(config: &Config) -> Result<Catalog, CommandError> {
     let mut catalog = boot::catalog(config)?;
-    let database = boot::open_existing(config, &catalog).await?;
+    let database = boot::open_existing(config, &catalog, Content::Tables).await?;
     let schema = database.schema().await.map_err(unusable)?;
     store::check::bind(&mut catalog, &schema);
     match store::check::check(&catalog, &schema, database.dialect()).errors().count() {

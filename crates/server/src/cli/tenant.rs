@@ -45,7 +45,7 @@ pub(super) enum TenantAction {
         #[arg(long)]
         code: Option<String>,
     },
-    /// Remove a tenant from all its accounts
+    /// Remove a tenant; its accounts no longer belong to it
     #[command(after_help = "Example:\n  peristyle tenant remove --id 6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11")]
     Remove {
         /// Its id
@@ -68,7 +68,8 @@ pub(super) async fn run(context: &AdminContext, action: TenantAction) -> Result<
     let (records, administration) = (&context.records, context.administration());
     match action {
         TenantAction::Add { name, code, id } => {
-            let tenant = administration.create_tenant(id, code.as_deref().unwrap_or(&name), &name).await?;
+            let code = code.as_deref().unwrap_or(&name);
+            let tenant = context.add(async |administration| administration.create_tenant(id, code, &name).await).await?;
             context.print_change(&format!("tenant {} was added: {}", tenant.code, tenant.id), describe_tenant(&tenant))
         }
         TenantAction::List => {

@@ -27,9 +27,11 @@ pub(super) fn error(error: &clap::Error, command: &Command, typed: impl IntoIter
         }
         _ => one_line(&error.render().to_string()),
     };
-    let message = match unknown_command(error).and_then(|word| synonym(word, here)) {
-        Some(name) => format!("{}; did you mean `{path} {name}`", message.split("; ").next().unwrap_or(&message)),
-        None => message,
+    let first = message.split("; ").next().unwrap_or(&message);
+    let message = match (unknown_command(error).and_then(|word| synonym(word, here)), unknown_flag(error).and_then(setting)) {
+        (Some(name), _) => format!("{first}; did you mean `{path} {name}`"),
+        (None, Some(variable)) => format!("{first}; set the environment variable {variable} instead"),
+        (None, None) => message,
     };
     CommandError(format!("{message}; see `{path} --help`"))
 }
@@ -41,10 +43,35 @@ fn unknown_command(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// The command for which other programs have this name.
+fn unknown_flag(error: &clap::Error) -> Option<&str> {
+    match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => flag.strip_prefix("--"),
+        _ => None,
+    }
+}
+
+/// The setting for which other programs have this flag.
+fn setting(flag: &str) -> Option<&'static str> {
+    Some(match flag {
+        "port" | "host" | "listen" | "bind" | "address" | "addr" => "LISTEN",
+        "database" | "database-url" | "db" | "dsn" | "url" => "DATABASE_URL",
+        "manifest" | "config" | "file" => "PERISTYLE_MANIFEST",
+        "verbose" | "quiet" | "debug" | "log" | "log-level" => "LOG",
+        "pid-file" | "pidfile" => "PID_FILE",
+        "strategy" => "OAUTH_STRATEGY",
+        _ => return None,
+    })
+}
+
+/// The command, or the flag of the program, for which other programs have this name.
 fn synonym(word: &str, here: &Command) -> Option<&'static str> {
+    if word == "version" && here.get_version().is_some() {
+        return Some("--version");
+    }
     let names: &[&str] = match word.to_ascii_lowercase().as_str() {
         "start" | "run" | "server" | "up" | "listen" | "dev" => &["serve"],
+        "restart" | "rehash" | "refresh" => &["reload"],
+        "dump" | "restore" | "export" => &["backup"],
         "init" | "inspect" | "pull" | "scan" | "import" => &["introspect"],
         "validate" | "lint" | "verify" | "doctor" | "status" | "test" => &["check"],
         "upgrade" | "migration" | "migrations" | "setup" | "db" => &["migrate"],

@@ -6,26 +6,41 @@ use std::ffi::OsString;
 use super::{ConfigError, VARIABLES};
 
 /// Variables of other programs with names this close to a setting.
-const FOREIGN: [&str; 8] = [
+const FOREIGN: [&str; 11] = [
     "AUTH_CLIENT_ID",
     "AUTH_CLIENT_SECRET",
     "AUTH_REDIRECT_URI",
+    "AUTH_REDIRECT_URL",
     "OAUTH2_CLIENT_ID",
     "OAUTH2_CLIENT_SECRET",
     "OAUTH2_REDIRECT_URI",
+    "OAUTH2_REDIRECT_URL",
     "PIDFILE",
     "SSL_CERTFILE",
+    "SSL_CRT_FILE",
+];
+
+/// Names that are far from the setting, and mean it all the same: other settings name a file so.
+const SYNONYMS: [(&str, &str); 4] = [
+    ("OAUTH_PRIVATE_KEY", "OAUTH_PRIVATE_KEY_PATH"),
+    ("OAUTH_PRIVATE_KEY_FILE", "OAUTH_PRIVATE_KEY_PATH"),
+    ("PERISTYLE_MANIFEST_FILE", "PERISTYLE_MANIFEST"),
+    ("PERISTYLE_MANIFEST_PATH", "PERISTYLE_MANIFEST"),
 ];
 
 /// Some write the name of the program before every setting.
-const PREFIX: &str = "PERISTYLE_";
+const PREFIX: &str = "PERISTYLE";
+/// How many typing errors the prefix may have.
+const MAX_PREFIX_DISTANCE: usize = 2;
 
 /// Refuses variables that are probably meant as a setting that is not set.
 pub(super) fn refuse(
     environment: impl Iterator<Item = (OsString, OsString)>,
     values: &HashMap<&'static str, String>,
 ) -> Result<(), ConfigError> {
-    let is_set = |name: &str| values.get(name).is_some_and(|value| !value.is_empty());
+    let has_value = |name: &str| values.get(name).is_some_and(|value| !value.is_empty());
+    // The setting itself, or the variable that names its file.
+    let is_set = |name: &str| has_value(name) || has_value(&format!("{name}_FILE")) || name.strip_suffix("_FILE").is_some_and(has_value);
     let mut names: Vec<String> =
         environment.filter(|(_, value)| !value.is_empty()).filter_map(|(name, _)| name.into_string().ok()).collect();
     names.sort_unstable();
@@ -43,9 +58,19 @@ fn meant(name: &str) -> Option<&'static str> {
         return None;
     }
     let upper = name.to_ascii_uppercase();
-    let bare = upper.strip_prefix(PREFIX).unwrap_or(&upper);
-    let near = known().filter(|known| bare == *known || is_near(&upper, known));
-    near.min_by_key(|known| distance(&upper, known))
+    if let Some((_, setting)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == upper) {
+        return Some(*setting);
+    }
+    let forms = [Some(upper.as_str()), without_prefix(&upper)];
+    let near = forms.into_iter().flatten().flat_map(|form| known().map(move |known| (form, known)));
+    let near = near.filter(|(form, known)| form == known || is_near(form, known));
+    near.min_by_key(|(form, known)| distance(form, known)).map(|(_, known)| known)
+}
+
+/// The name after the name of the program, which may be misspelled too.
+fn without_prefix(name: &str) -> Option<&str> {
+    let (prefix, rest) = name.split_once('_')?;
+    (distance(prefix, PREFIX) <= MAX_PREFIX_DISTANCE).then_some(rest)
 }
 
 /// Whether a few typing errors make the setting. A short name is close to too many others.
@@ -104,6 +129,13 @@ mod tests {
             ("DATABASE_URI", "DATABASE_URL"),
             ("DATABASEURL", "DATABASE_URL"),
             ("PERISTYLE_DATABASE_URL", "DATABASE_URL"),
+            ("PERISTYL_DATABASE_URL", "DATABASE_URL"),
+            ("PERISTYLE_OAUTH_STRATGY", "OAUTH_STRATEGY"),
+            ("PERISTYLE_LISTN", "LISTEN"),
+            ("OAUTH_PRIVATE_KEY_FILE", "OAUTH_PRIVATE_KEY_PATH"),
+            ("PERISTYLE_MANIFEST_FILE", "PERISTYLE_MANIFEST"),
+            ("OAUTH_STRATEGIE", "OAUTH_STRATEGY"),
+            ("TRUSTED_PROXYS", "TRUSTED_PROXIES"),
             ("DATABASE_RAED_URL", "DATABASE_READ_URL"),
             ("OAUTH_REDIRECT_URL", "OAUTH_REDIRECT_URI"),
             ("PERISTYLE_MANIFST", "PERISTYLE_MANIFEST"),
@@ -127,6 +159,8 @@ mod tests {
             DATABASE_PORT DATABASE_NAME DATABASE_HOST DATABASE_USER DATABASE_PASSWORD DATABASE_SSL DATABASE_SERVICE_HOST DATABASE_POOL_SIZE \
             DATABASE_PORT_5432_TCP PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE PGSSLMODE POSTGRES_URL POSTGRES_DB DB_URL \
             API_URL WEB_URL APP_URI APP_NAME APP_ENV APP_PORT APP_KEY REDIS_URI REDIS_HOST REDIS_PORT REDIS_TLS_URL \
+            PERISTYLE_APP_SERVICE_HOST PERISTYLE_APP_PORT PERISTYLE_REDIS_PORT PERISTYLE_DATABASE_PORT PERISTYLE_HUB_PORT_4000_TCP_PROTO \
+            AUTH_REDIRECT_URL OAUTH2_REDIRECT_URL SSL_CRT_FILE \
             OAUTH2_CLIENT_ID AUTH_CLIENT_SECRET OAUTH_TOKEN OAUTH_CLIENT_NAME SSL_CERT_DIR SSL_CERTFILE PIDFILE \
             PERISTYLE_PORT PERISTYLE_SERVICE_HOST PERISTYLE_SERVICE_PORT PERISTYLE_PORT_4000_TCP_ADDR PERISTYLE_TEST_POSTGRES PERISTYLE_BINARY \
             KUBERNETES_SERVICE_HOST KUBERNETES_PORT_443_TCP GITHUB_ACTIONS GITLAB_CI DOCKER_HOST HOSTNAME LISTENER METRICS_PORT \
@@ -141,6 +175,9 @@ mod tests {
         assert_eq!(refusal(&[("DATABASE_URI", "x")], &[("DATABASE_URL", "sqlite://x.db")]), None);
         assert!(refusal(&[("DATABASE_URI", "x")], &[("DATABASE_URL", "")]).is_some(), "an empty value counts as not set");
         assert_eq!(refusal(&[("DATABASE_URI", "")], &[]), None);
+        assert_eq!(refusal(&[("DATABASE_URI", "x")], &[("DATABASE_URL_FILE", "dsn")]), None, "a file has the value");
+        assert_eq!(refusal(&[("OAUTH2_CLIENT_SECRETS", "x")], &[("OAUTH_CLIENT_SECRET_FILE", "secret")]), None);
+        assert_eq!(refusal(&[("DATABASE_URL_FIL", "x")], &[("DATABASE_URL", "sqlite://x.db")]), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rustls::pki_types::pem::PemObject;
 use zeroize::Zeroizing;
 
 use super::setting::without_credentials;
-use super::{ConfigError, Environment, Setting, invalid, origin};
+use super::{ConfigError, Environment, Setting, invalid, origin, secret_files};
 
 const HUB: &str = "the hub's origin, such as https://hub.example.com";
 const CLIENT: &str = "the id of this satellite's client at the hub, such as shop";
@@ -120,16 +120,14 @@ fn read_secret(secret: &Setting<'_>, file: &Setting<'_>) -> Result<Secret, Confi
         (Some(_), Some(_)) => Err(error(secret.name, format!("is set together with {}; only one of them is accepted", file.name))),
         (Some(text), None) => one_line(secret.name, text),
         (None, Some(path)) => {
-            let text = std::fs::read_to_string(path).map(Zeroizing::new).map_err(|cause| {
-                error(file.name, format!("the file {path:?} cannot be read: {cause}; accepted is a file that holds {SECRET}"))
-            })?;
-            one_line(file.name, &text)
+            let refused = |reason| error(file.name, format!("the file {path:?} {reason}; accepted is a file that holds {SECRET}"));
+            Ok(Secret::new(&secret_files::one_line(path).map_err(refused)?))
         }
         (None, None) => Err(error(secret.name, format!("is missing, and so is {}; accepted is {SECRET}", file.name))),
     }
 }
 
-/// A secret of one line; a final newline is dropped.
+/// A secret in a variable; a final newline is dropped.
 fn one_line(name: &'static str, text: &str) -> Result<Secret, ConfigError> {
     let secret = text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text));
     if secret.is_empty() || secret.chars().any(char::is_control) {

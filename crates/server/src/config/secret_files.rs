@@ -1,6 +1,10 @@
 //! Secrets in files: the value of `DATABASE_URL` may be in the file that `DATABASE_URL_FILE` names, and so for each setting in the list.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+
+use zeroize::Zeroizing;
 
 use super::ConfigError;
 
@@ -12,10 +16,10 @@ const SECRETS: [(&str, &str, &str); 5] = [
     ("REDIS_URL", "REDIS_URL_FILE", "the DSN of Redis"),
     ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS_FILE", "headers such as authorization=Bearer%20TOKEN"),
 ];
-/// No DSN and no list of headers is longer.
+/// No secret, DSN or list of headers is longer.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// The variable that holds the path of a secret's file.
+/// The variable that holds the path of a secret's file. [`read`] puts the content of the file under its name.
 pub(super) fn file_variable(name: &str) -> Option<&'static str> {
     SECRETS.iter().find(|(secret, ..)| *secret == name).map(|(_, file, _)| *file)
 }
@@ -38,19 +42,19 @@ pub(super) fn read(values: &HashMap<&'static str, String>) -> Result<HashMap<&'s
             problem: format!("the file {path:?} {reason}; accepted is a file with one line: {content}"),
         };
         let text = one_line(path).map_err(refused)?;
-        read.insert(file, text);
+        read.insert(file, text.to_string());
     }
     Ok(read)
 }
 
-/// The one line of a file, without the newline at its end.
-fn one_line(path: &str) -> Result<String, String> {
+/// The one line of a file, without the newline at its end. Not more than a secret is read, since a device never ends.
+pub(super) fn one_line(path: &str) -> Result<Zeroizing<String>, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > MAX_BYTES {
+    let mut text = Zeroizing::new(String::new());
+    File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)).map_err(unreadable)?;
+    if text.len() as u64 > MAX_BYTES {
         return Err(format!("has more than {MAX_BYTES} bytes"));
     }
-    let mut text = std::fs::read_to_string(path).map_err(unreadable)?;
     if text.ends_with('\n') {
         text.pop();
         if text.ends_with('\r') {
@@ -107,6 +111,7 @@ mod tests {
             ([("DATABASE_URL_FILE", two.as_str()), ("LOG", "info")], "DATABASE_URL_FILE: ", "the DSN of the database"),
             ([("DATABASE_URL_FILE", other.as_str()), ("LOG", "info")], "DATABASE_URL_FILE: ", "postgres://…"),
             ([("DATABASE_URL_FILE", long.as_str()), ("LOG", "info")], "DATABASE_URL_FILE: ", "the DSN of the database"),
+            ([("DATABASE_URL_FILE", "/dev/zero"), ("LOG", "info")], "DATABASE_URL_FILE: ", "the DSN of the database"),
         ] {
             let message = config(&variables).expect_err(start).to_string();
             assert!(message.starts_with(start) && message.ends_with(end) && !message.contains("sesame"), "{message}");

@@ -1,14 +1,14 @@
 //! The settings of OpenTelemetry traces, by the names that OpenTelemetry gives them. Without an endpoint there are no traces.
 
+use std::ffi::OsString;
 use std::fmt;
 
 use axum::http::{HeaderName, HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
-use super::setting::without_credentials;
-use super::{ConfigError, Environment, Setting, invalid};
+use super::{ConfigError, Environment, Setting, VARIABLES, invalid};
 
-const ENDPOINT: &str = "a URL such as http://localhost:4318";
+const ENDPOINT: &str = "a URL such as http://localhost:4318, without credentials and without a query";
 const HEADERS: &str = "a comma list such as authorization=Bearer%20TOKEN";
 const SAMPLERS: &str = "always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off or parentbased_traceidratio";
 
@@ -20,6 +20,8 @@ pub struct TraceSettings {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub service_name: String,
     pub sampler: Sampler,
+    /// OpenTelemetry's variables for traces that are set and have no effect here.
+    pub ignored: Vec<String>,
 }
 
 /// Without the headers, which may hold a token.
@@ -56,7 +58,17 @@ pub(super) fn read(env: Environment<'_>) -> Result<Option<TraceSettings>, Config
     if let Some(other) = protocol.value.filter(|protocol| *protocol != "http/protobuf") {
         return Err(invalid(protocol.name, other, "http/protobuf"));
     }
-    Ok(Some(TraceSettings { endpoint, headers, service_name, sampler }))
+    Ok(Some(TraceSettings { endpoint, headers, service_name, sampler, ignored: Vec::new() }))
+}
+
+/// OpenTelemetry's variables that are set and have no effect. Those of metrics and logs belong to other programs.
+pub(super) fn ignored(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
+    let names = environment.filter(|(_, value)| !value.is_empty()).filter_map(|(name, _)| name.into_string().ok());
+    let of_others = |name: &str| name.contains("_METRIC") || name.contains("_LOG") || name.contains("_BLRP_");
+    let mut ignored: Vec<String> =
+        names.filter(|name| name.starts_with("OTEL_") && !of_others(name) && !VARIABLES.split(' ').any(|known| known == name)).collect();
+    ignored.sort_unstable();
+    ignored
 }
 
 fn checked(setting: &Setting<'_>, url: &str) -> Result<String, ConfigError> {
@@ -65,7 +77,12 @@ fn checked(setting: &Setting<'_>, url: &str) -> Result<String, ConfigError> {
         let is_plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@') && !authority.host().is_empty());
         matches!(uri.scheme_str(), Some("http" | "https")) && is_plain && uri.query().is_none()
     });
-    if is_valid { Ok(url.to_owned()) } else { Err(invalid(setting.name, &without_credentials(url), ENDPOINT)) }
+    if is_valid {
+        return Ok(url.to_owned());
+    }
+    // A query may hold a token.
+    let found = url.split_once('?').map_or(url.to_owned(), |(path, _)| format!("{path}?…"));
+    Err(invalid(setting.name, &found, ENDPOINT))
 }
 
 /// `name=value,…` with percent-encoded values. No message repeats a value.
@@ -134,5 +151,27 @@ mod tests {
         }
         let message = traces(&[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]).expect_err("gRPC").to_string();
         assert!(message.contains("OTEL_EXPORTER_OTLP_PROTOCOL") && message.ends_with("accepted is http/protobuf"), "{message}");
+    }
+
+    #[test]
+    fn a_standard_variable_without_an_effect_is_found() {
+        let set = [
+            "OTEL_SDK_DISABLED",
+            "OTEL_SERVICE_NAME",
+            "OTEL_METRICS_EXPORTER",
+            "OTEL_LOG_LEVEL",
+            "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+            "PATH",
+        ];
+        let found = ignored(set.iter().map(|name| (OsString::from(name), OsString::from("x"))));
+        assert_eq!(found, ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_SDK_DISABLED"]);
+    }
+
+    #[test]
+    fn a_token_in_an_endpoint_is_not_repeated() {
+        for url in ["https://h/?token=sesame", "https://u:sesame@h/"] {
+            let message = config(&[("OTEL_EXPORTER_OTLP_ENDPOINT", url)]).map(|_| ()).expect_err(url).to_string();
+            assert!(message.starts_with("OTEL_EXPORTER_OTLP_ENDPOINT: found") && !message.contains("sesame"), "{message}");
+        }
     }
 }

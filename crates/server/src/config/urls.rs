@@ -3,10 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
+use store::Database;
 
 use super::{Config, ConfigError, Setting, invalid};
 
-/// Checks the scheme of a DSN; the driver reads the rest.
 pub(super) fn database_url(setting: &Setting<'_>, default: &str) -> Result<String, ConfigError> {
     let url = setting.value.unwrap_or(default);
     let is_known = is_postgres(url) || has_scheme(url, "sqlite://") || url == "sqlite::memory:";
@@ -14,10 +14,16 @@ pub(super) fn database_url(setting: &Setting<'_>, default: &str) -> Result<Strin
         return Err(invalid(setting.name, url, "sqlite://PATH, without parameters after a `?`"));
     }
     if is_known {
-        Ok(url.to_owned())
+        checked(setting, url)
     } else {
         Err(invalid(setting.name, &scheme_only(url), "sqlite://PATH, sqlite::memory: or postgres://…"))
     }
+}
+
+/// The DSN, if it is well-formed. The message names the part that is not, and repeats no secret.
+fn checked(setting: &Setting<'_>, url: &str) -> Result<String, ConfigError> {
+    Database::check_url(url).map_err(|error| ConfigError { variable: setting.name, problem: error.to_string() })?;
+    Ok(url.to_owned())
 }
 
 pub(super) fn read_url(setting: &Setting<'_>, primary: &str) -> Result<Option<String>, ConfigError> {
@@ -29,7 +35,7 @@ pub(super) fn read_url(setting: &Setting<'_>, primary: &str) -> Result<Option<St
         let problem = "SQLite has no read replicas; accepted is postgres://… together with a DATABASE_URL of postgres://…";
         return Err(ConfigError { variable: setting.name, problem: problem.to_owned() });
     }
-    Ok(Some(url.to_owned()))
+    checked(setting, url).map(Some)
 }
 
 /// The DSN for writes, another role or another address of the same PostgreSQL.
@@ -43,7 +49,7 @@ pub(super) fn write_url(setting: &Setting<'_>, primary: &str) -> Result<Option<S
                        postgres://…";
         return Err(ConfigError { variable: setting.name, problem: problem.to_owned() });
     }
-    Ok(Some(url.to_owned()))
+    checked(setting, url).map(Some)
 }
 
 pub(super) fn redis_url(setting: &Setting<'_>) -> Result<Option<String>, ConfigError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use query::catalog::{Catalog, Resource, TableName};
+use query::catalog::{Catalog, Link, Relation, Resource, TableName};
 use query::sql::Query;
 use store::run::Format;
 use store::{Answer, Database, Error};
@@ -146,7 +146,13 @@ impl DatabaseReader {
             }
         };
         match asked.await {
-            Err(error) => Ping { started, failure: Some(PingFailure::Unavailable(error.to_string())), tables: None },
+            Err(error) => {
+                let reason = match error {
+                    Error::Unavailable(reason) => reason,
+                    other => other.to_string(),
+                };
+                Ping { started, failure: Some(PingFailure::Unavailable(reason)), tables: None }
+            }
             Ok((looked, missing)) => {
                 let failure = (!missing.is_empty()).then(|| PingFailure::MissingTables(missing.join(", ")));
                 Ping { started, failure, tables: Some((looked, missing)) }
@@ -155,11 +161,19 @@ impl DatabaseReader {
     }
 }
 
-/// The tables of the catalog that do not exist, each with its resource.
+/// The tables of the catalog that do not exist, pivots included, each with its resource.
 async fn missing_tables(database: &Database, catalog: &Catalog) -> Result<Vec<String>, Error> {
-    let resources = catalog.resources();
-    let tables: Vec<&TableName> = resources.iter().map(|resource| &resource.table).collect();
-    let missing = database.missing_tables(&tables).await?;
-    let describe = |resource: &Resource| format!("the table {} of the resource {} is missing", resource.table, resource.full_name);
-    Ok(missing.into_iter().filter_map(|place| resources.get(place)).take(MAX_NAMED_TABLES).map(describe).collect())
+    let pivot = |relation: &Relation| match &relation.link {
+        Link::Through { pivot, .. } => Some(pivot.clone()),
+        Link::Direct(_) => None,
+    };
+    let of_resource = |resource: &Resource| {
+        let pivots = resource.relations.iter().filter_map(pivot);
+        std::iter::once(resource.table.clone()).chain(pivots).map(|table| (table, resource.full_name.clone())).collect::<Vec<_>>()
+    };
+    let tables: Vec<(TableName, String)> = catalog.resources().iter().flat_map(of_resource).collect();
+    let names: Vec<&TableName> = tables.iter().map(|(table, _)| table).collect();
+    let missing = database.missing_tables(&names).await?;
+    let describe = |(table, resource): &(TableName, String)| format!("the table {table} of the resource {resource} is missing");
+    Ok(missing.into_iter().filter_map(|place| tables.get(place)).take(MAX_NAMED_TABLES).map(describe).collect())
 }

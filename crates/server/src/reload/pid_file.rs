@@ -51,13 +51,14 @@ impl ReloadStatus {
 #[derive(Debug)]
 pub(crate) struct PidFile {
     path: PathBuf,
-    _locked: File,
+    locked: File,
 }
 
 impl PidFile {
     /// Writes the id of this process. A file that a process left behind is taken over; one of a running process is refused.
     pub(crate) fn claim(path: &Path) -> Result<Self, String> {
         let name = path.display();
+        refuse_special_file(path)?;
         for _ in 0..MAX_ATTEMPTS {
             let unusable = |error: std::io::Error| format!("the file {name} cannot be written: {error}");
             let mut file =
@@ -79,7 +80,7 @@ impl PidFile {
             // The status of a process that ended says nothing about this one.
             _ = std::fs::remove_file(status_path(path));
             write_id(&mut file).map_err(unusable)?;
-            return Ok(PidFile { path: path.to_owned(), _locked: file });
+            return Ok(PidFile { path: path.to_owned(), locked: file });
         }
         Err(format!("the file {name} changes all the time; accepted is a path of its own for each process"))
     }
@@ -96,6 +97,10 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
+        // Somebody may have removed the file, and another process made its own there.
+        if !is_at(&self.locked, &self.path) {
+            return;
+        }
         // While the lock is held: the next process creates a file of its own.
         _ = std::fs::remove_file(status_path(&self.path));
         _ = std::fs::remove_file(&self.path);
@@ -113,6 +118,7 @@ impl RunningServer {
     /// The process that serves now. An unlocked file is of a process that ended.
     pub(crate) fn find(path: &Path) -> Result<Self, String> {
         let name = path.display();
+        refuse_special_file(path)?;
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -159,6 +165,16 @@ fn status_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".reload");
     name.into()
+}
+
+/// Refuses a pipe or a device, which could block for ever.
+fn refuse_special_file(path: &Path) -> Result<(), String> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => {
+            Err(format!("{} is no regular file; accepted is a path that is free or holds a process id", path.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
@@ -208,6 +224,21 @@ mod tests {
         assert!(!running.is_running() && std::fs::read_dir(folder.path()).expect("a folder").next().is_none(), "nothing is left");
     }
 
+    // contract B5.4
+    #[test]
+    fn a_process_leaves_the_pid_file_of_another_one_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("peristyle.pid");
+        let first = PidFile::claim(&path).expect("a new file");
+        std::fs::remove_file(&path).expect("removed");
+        let second = PidFile::claim(&path).expect("a free path");
+        second.write_status(&ReloadStatus::taken(1, 7)).expect("written");
+        drop(first);
+        assert_eq!(RunningServer::find(&path).expect("the second").status(), Some(ReloadStatus::taken(1, 7)));
+        drop(second);
+        assert!(!path.exists());
+    }
+
     #[test]
     fn a_stale_pid_file_is_taken_over_and_another_file_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -220,7 +251,11 @@ mod tests {
             assert!(PidFile::claim(&path).expect_err(text).contains("is no PID file"));
             assert_eq!(std::fs::read_to_string(&path).expect("a file"), text, "it is unchanged");
         }
-        assert!(PidFile::claim(folder.path()).is_err());
+        assert!(PidFile::claim(folder.path()).expect_err("a folder").contains("is no regular file"));
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+        assert!(PidFile::claim(&pipe).expect_err("a pipe").contains("is no regular file"));
+        assert!(RunningServer::find(&pipe).expect_err("a pipe").contains("is no regular file"));
         assert!(PidFile::claim(&folder.path().join("missing/peristyle.pid")).expect_err("no folder").contains("cannot be written"));
     }
 }

@@ -185,7 +185,8 @@ impl Exporter {
         let now = Instant::now();
         if self.warned.is_none_or(|before| now.duration_since(before) >= WARNING_INTERVAL) {
             self.warned = Some(now);
-            tracing::warn!(error, dropped = self.spans.dropped.get(), "cannot send spans to OTEL_EXPORTER_OTLP_ENDPOINT");
+            let (endpoint, dropped) = (&self.target.endpoint, self.spans.dropped.get());
+            tracing::warn!(error, endpoint, dropped, "cannot send spans to OTEL_EXPORTER_OTLP_ENDPOINT");
         }
     }
 }

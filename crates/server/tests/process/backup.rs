@@ -98,7 +98,10 @@ async fn a_file_is_replaced_only_by_force_and_a_failure_leaves_nothing() {
     folder.write("text.db", &"no database ".repeat(1_000));
     for (variables, arguments, message) in [
         (("DATABASE_URL", "sqlite://missing.db"), ["backup", "new.db"], "does not exist"),
-        (("DATABASE_URL", "sqlite://text.db"), ["backup", "new.db"], "the backup failed"),
+        (("DATABASE_URL", "sqlite://text.db"), ["backup", "new.db"], "the file \"text.db\" is no SQLite database"),
+        (("DATABASE_URL", "sqlite://."), ["backup", "new.db"], "the SQLite file \".\" cannot be opened: it is a folder"),
+        (("LOG", "info"), ["backup", "-"], "a backup is a file, and is not printed"),
+        (("LOG", "info"), ["backup", "peristyle.toml/new.db"], "peristyle.toml/new.db cannot be written: "),
         (("DATABASE_URL", "sqlite::memory:"), ["backup", "new.db"], "in memory"),
         (("DATABASE_URL", "postgres://u:sesame@h/d"), ["backup", "new.db"], "pg_dump"),
         (("LOG", "info"), ["backup", "missing/new.db"], "cannot be written"),
@@ -110,4 +113,49 @@ async fn a_file_is_replaced_only_by_force_and_a_failure_leaves_nothing() {
     assert_eq!(names(&folder), before, "no file is left");
     let database = Database::with(Backend::Postgres, "SELECT 1").await;
     assert!(folder.run(&["backup", "new.db"], &[("DATABASE_URL", &database.url)]).refused().contains("use pg_dump"));
+}
+
+// contract B5.10
+#[test]
+fn the_database_is_no_target_of_its_own_backup() {
+    let folder = Folder::shop();
+    let file = open(&folder, "shop.db");
+    file.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).expect("a journal");
+    file.execute_batch("INSERT INTO customers VALUES (3, 'Cy')").expect("a row in the WAL");
+    std::os::unix::fs::symlink("shop.db", folder.path("link.db")).expect("a link");
+    std::fs::hard_link(folder.path("shop.db"), folder.path("hard.db")).expect("a link");
+    let absolute = folder.path("shop.db").display().to_string();
+    for target in ["shop.db", "./shop.db", "link.db", "hard.db", &absolute, "shop.db-wal", "shop.db-shm", "shop.db-journal"] {
+        for url in ["sqlite://shop.db", "sqlite://link.db"] {
+            let message = folder.run(&["backup", target, "--force"], &[("DATABASE_URL", url)]).refused();
+            assert!(message.contains("is the database itself, or belongs to it"), "{target}: {message}");
+        }
+    }
+    assert_eq!(number(&file, "SELECT count(*) FROM customers"), 3);
+    // The target of a link is replaced, not the link.
+    folder.write("old.db", "old");
+    std::os::unix::fs::symlink("old.db", folder.path("latest.db")).expect("a link");
+    folder.run(&["backup", "latest.db", "--force"], &[]).good();
+    assert!(folder.path("latest.db").is_symlink());
+    assert_eq!(number(&open(&folder, "old.db"), "SELECT count(*) FROM customers"), 3);
+}
+
+// contract B5.10
+#[test]
+fn a_locked_file_is_waited_for_with_a_word_and_a_signal_ends_the_wait() {
+    let folder = Folder::shop();
+    let lock = open(&folder, "shop.db");
+    lock.execute_batch("BEGIN EXCLUSIVE").expect("a lock");
+    let before = names(&folder);
+    let mut child = folder.command(&["backup", "new.db"]).spawn().expect("the program starts");
+    let mut err = std::io::BufReader::new(child.stderr.take().expect("standard error"));
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut err, &mut line).expect("UTF-8");
+    assert_eq!(line, "waiting: another process has locked the SQLite file\n");
+    assert!(std::process::Command::new("kill").arg("-INT").arg(child.id().to_string()).status().expect("kill runs").success());
+    line.clear();
+    std::io::BufRead::read_line(&mut err, &mut line).expect("UTF-8");
+    assert_eq!(line, "peristyle: the backup was stopped; no file was written\n");
+    assert_eq!(child.wait().expect("an end").code(), Some(1));
+    assert_eq!(names(&folder), before);
 }

@@ -51,6 +51,30 @@ fn an_invalid_setting_is_named_with_what_was_found_and_what_is_accepted() {
     }
 }
 
+// contract B1.1, contract B1.2
+#[test]
+fn a_dsn_with_an_at_sign_in_its_password_is_refused_without_showing_it() {
+    let folder = Folder::shop();
+    let (good, bad) = ("postgres://u@127.0.0.1:1/d", "postgres://u:s3@sesame@127.0.0.1:1/d");
+    folder.write("dsn", bad);
+    for (variable, value, others) in [
+        ("DATABASE_URL", bad, &[][..]),
+        ("DATABASE_URL_FILE", "dsn", &[("DATABASE_URL", "")]),
+        ("DATABASE_READ_URL", bad, &[("DATABASE_URL", good)]),
+        ("DATABASE_WRITE_URL", bad, &[("DATABASE_URL", good)]),
+    ] {
+        for command in ["serve", "check"] {
+            let finished = folder.run(&[command], &[&[(variable, value)], others].concat());
+            let message = finished.refused();
+            assert!(!finished.err().contains("sesame"), "{command} {variable}: {}", finished.err());
+            assert!(
+                message.starts_with(&format!("{variable}: ")) && message.ends_with("is written %40"),
+                "{command} {variable}: {message}"
+            );
+        }
+    }
+}
+
 // contract B1.21
 #[test]
 fn a_misspelled_setting_fails_at_boot_with_the_name_that_is_meant() {
@@ -180,7 +204,7 @@ async fn without_a_strategy_the_server_starts_with_none_and_a_warning() {
     for variables in [&[][..], &[("OAUTH_STRATEGY", "")], &[("OAUTH_STRATEGY", "none")]] {
         let mut serving = folder.serve(variables);
         let warning = serving.line(|line| line.contains("OAUTH_STRATEGY"));
-        assert!(warning.contains("WARN") && warning.contains("none") && warning.contains("NO AUTHORITY"), "{warning}");
+        assert!(warning.contains("WARN") && warning.contains("none") && warning.contains("NOBODY CAN SIGN IN"), "{warning}");
         assert_eq!(get("/health").send(serving.address).await.status(), 200);
         serving.stop();
     }

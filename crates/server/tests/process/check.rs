@@ -23,6 +23,14 @@ fn every_command_has_help_with_an_example() {
         assert!(text.contains("Example") && text.contains("peristyle"), "{text}");
     }
     assert!(folder.run(&["--version"], &[]).good().starts_with("peristyle "));
+    for (arguments, end) in [
+        (&["restart"][..], "did you mean `peristyle reload`; see `peristyle --help`"),
+        (&["version"], "did you mean `peristyle --version`; see `peristyle --help`"),
+        (&["serve", "--port", "80"], "set the environment variable LISTEN instead; see `peristyle serve --help`"),
+    ] {
+        let message = String::from_utf8(folder.command(arguments).output().expect("the program runs").stderr).expect("UTF-8");
+        assert!(message.trim_end().ends_with(end), "{message}");
+    }
     for arguments in [&[][..], &["nonsense"], &["check", "--nonsense"], &["explain"], &["schema"], &["schema", "nonsense"]] {
         let output = folder.command(arguments).output().expect("the program runs");
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
@@ -125,6 +133,36 @@ fn check_refuses_what_serve_refuses_for_graphql() {
         let message = folder.run(&[command], &[]).refused();
         assert!(message.contains("peristyle.toml:4: resource `aB.c` and resource `a.bC` are both the GraphQL type `ABC`"), "{message}");
     }
+}
+
+// contract B2.4, contract B3.24
+#[test]
+fn check_reports_the_settings_that_serve_refuses() {
+    let folder = Folder::shop();
+    let satellite = [("OAUTH_STRATEGY", "platform-hub"), ("OAUTH_CLIENT_ID", "shop")];
+    let checked = folder.run(&["check"], &satellite);
+    let served = folder.run(&["serve"], &satellite).refused();
+    for name in
+        ["OAUTH_PRIVATE_KEY_PATH: ", "OAUTH_HUB_URL: is missing", "OAUTH_REDIRECT_URI: is missing", "OAUTH_CLIENT_SECRET: is missing"]
+    {
+        assert!(checked.out().contains(name) && served.contains(name), "{name} in {} and {served}", checked.out());
+    }
+    assert!(checked.out().contains("error: ") && checked.out().contains("1 error(s)"), "{}", checked.out());
+    assert_eq!(checked.code(), Some(1));
+    // With the database out of reach one message has both.
+    let gone = [satellite[0], satellite[1], ("DATABASE_URL", "postgres://u@127.0.0.1:1/d")];
+    let message = folder.run(&["check"], &gone).refused();
+    assert!(message.contains("OAUTH_HUB_URL: is missing") && message.contains("no connection to 127.0.0.1:1"), "{message}");
+    let finished = folder.run(&["check", "--json"], &gone);
+    let object: Value = serde_json::from_str(&finished.out()).expect("one JSON object");
+    assert_eq!((finished.code(), &object["errors"], &object["findings"][0]["severity"]), (Some(1), &2.into(), &"error".into()), "{object}");
+    // The key is all that a hub needs.
+    let hub = [("OAUTH_STRATEGY", "local-provider")];
+    assert!(folder.run(&["check"], &hub).out().contains("error: OAUTH_PRIVATE_KEY_PATH: "));
+    folder.run(&["keys", "generate"], &[]).good();
+    assert!(folder.run(&["check"], &hub).good().contains(" 0 error(s)"));
+    let message = folder.run(&["check"], &[hub[0], ("APP_FILES", "app")]).out();
+    assert!(message.contains("error: APP_FILES: a hub serves no app"), "{message}");
 }
 
 // contract B1.3

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::program::Folder;
+use crate::program::{Folder, MANIFEST};
 use crate::slow_statements::metrics_address;
 use crate::support::{get, post};
 
@@ -37,10 +37,13 @@ async fn every_metric_of_the_dashboard_exists() {
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
         ("OTEL_TRACES_SAMPLER", "always_off"),
     ];
+    let manifest = MANIFEST.replace("null = false", "null = false, write = true");
+    folder.write("peristyle.toml", &format!("[resource.shop.customer.write]\ncreate = true\n{manifest}"));
     folder.run(&["keys", "generate"], &variables).good();
     let mut serving = folder.serve(&variables);
     let address = metrics_address(&mut serving);
     post("/api/shop/customers/list", "").send(serving.address).await;
+    assert_eq!(post("/api/shop/customers/create", r#"{"payload": {"name": "Cy"}}"#).send(serving.address).await.status(), 201);
     let text = get("/metrics").send(address).await.text();
     serving.stop();
     let served: BTreeSet<&str> =

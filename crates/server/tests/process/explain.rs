@@ -27,6 +27,13 @@ fn explain_shows_the_sql_of_each_level() {
         serde_json::from_str(&folder.run(&["explain", "shop.customer", "statement.json", "--json", "--analyze"], &[]).good())
             .expect("one JSON object");
     assert!(object["levels"][0]["plan"].as_array().is_some_and(|lines| !lines.is_empty()), "{object}");
+    // The body of a request has the statement under `query`.
+    folder.write("body.json", &format!(r#"{{"query": {STATEMENT}, "constraint": {{"where": {{"id": {{"gt": 1}}}}}}}}"#));
+    let narrowed = folder.run(&["explain", "shop.customer", "body.json"], &[]).good();
+    assert!(narrowed.contains("constraint shop.customer") && narrowed.contains("?3 int8"), "{narrowed}");
+    folder.write("body.json", r#"{"query": {"where": {"nmae": {"eq": 1}}}}"#);
+    let refused = folder.run(&["explain", "shop.customer", "body.json"], &[]).refused();
+    assert!(refused.contains("body.json") && refused.contains("/query/where/nmae"), "{refused}");
     let mut child = folder.command(&["explain", "shop.customer", "-"]).stdin(Stdio::piped()).spawn().expect("the program starts");
     child.stdin.take().expect("standard input").write_all(STATEMENT.as_bytes()).expect("written");
     let output = child.wait_with_output().expect("the program ends");

@@ -14,7 +14,7 @@ async fn json_logs_are_one_object_a_line_and_carry_the_request_id() {
     post("/api/shop/customers/list", "{").header("x-request-id", "trace-me-43").send(serving.address).await.problem(400);
     let log = serving.stop();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
-    assert!(lines.iter().any(|line| line["level"] == "WARN" && line.to_string().contains("NO AUTHORITY")));
+    assert!(lines.iter().any(|line| line["level"] == "WARN" && line.to_string().contains("NOBODY CAN SIGN IN")));
     for id in ["trace-me-42", "trace-me-43"] {
         assert!(lines.iter().any(|line| line.to_string().contains(id)), "{id} in {log}");
     }

@@ -15,7 +15,6 @@ fn refusals(folder: &Folder, good: &Database, url: &str) -> Vec<(&'static str, S
     for command in [
         &["serve"][..],
         &["check"],
-        &["check", "--json"],
         &["introspect", "--out", "-"],
         &["explain", "shop.customer", "statement.json"],
         &["migrate"],

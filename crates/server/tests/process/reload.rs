@@ -89,6 +89,12 @@ async fn a_bad_manifest_is_refused_with_its_reasons_and_the_old_one_stays() {
     std::fs::remove_file(folder.path("peristyle.toml")).expect("a file");
     let refused = folder.run(&["reload"], &[PID_FILE]).refused();
     assert!(refused.contains("peristyle.toml does not exist"), "a missing file does not remove every resource: {refused}");
+    for empty in ["", "# nothing yet\n"] {
+        folder.write("peristyle.toml", empty);
+        let refused = folder.run(&["reload"], &[PID_FILE]).refused();
+        assert!(refused.contains("peristyle.toml declares no resource, and there were some"), "an empty file does not either: {refused}");
+        assert_eq!(first(&serving).await, json!({ "id": 1, "name": "Ana" }));
+    }
     folder.write("peristyle.toml", RENAMED);
     folder.run(&["reload"], &[PID_FILE]).good();
     assert_eq!(first(&serving).await, json!({ "id": 1, "title": "Ana" }), "a good one is taken after bad ones");

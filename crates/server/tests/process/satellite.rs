@@ -90,7 +90,7 @@ fn one_message_names_everything_that_a_satellite_lacks() {
 
 // contract I31.7
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_names_the_audience_that_a_satellite_expects() {
+async fn the_log_names_the_audience_and_the_issuer_that_a_satellite_expects() {
     const HUB: &str = "https://hub.example.com";
     let hub = HubFixture::with(Backend::Sqlite, &[("APP_URL", HUB)]).await;
     let serving_hub = hub.serve();
@@ -116,6 +116,16 @@ async fn the_log_names_the_audience_that_a_satellite_expects() {
     let log = serving.stop();
     assert_eq!(log.matches("another audience").count(), 1, "once a minute: {log}");
     assert!(!log.contains(token), "{log}");
+    // A satellite that has the URL of its hub wrong.
+    let mut variables = but(&good("https://hub.example.org"), "OAUTH_CLIENT_ID", "shop");
+    variables.push(("OAUTH_HUB_INTERNAL_URL", &hub_url));
+    let mut serving = folder.serve(&variables);
+    let satellite = serving.address;
+    until("the satellite is ready", async || get("/ready").send(satellite).await.status() == 200).await;
+    get("/auth/me").header("authorization", &format!("Bearer {token}")).send(satellite).await.problem(401);
+    let line = serving.line(|line| line.contains("another issuer"));
+    assert!(line.contains("WARN") && line.contains("https://hub.example.org") && line.contains("OAUTH_HUB_URL"), "{line}");
+    assert!(!serving.stop().contains(token));
     serving_hub.stop();
 }
 

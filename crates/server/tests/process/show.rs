@@ -90,6 +90,13 @@ async fn an_unknown_name_gets_a_similar_name_and_the_list_command() {
         ("client show --id til", "there is no client \"til\" (did you mean `till`?); `peristyle client list` shows all"),
         ("tenant show --code nort", "there is no tenant \"nort\" (did you mean `north`?); `peristyle tenant list` shows all"),
         ("app show --code kiosc", "there is no app \"kiosc\" (did you mean `kiosk`?); `peristyle app list` shows all"),
+        ("role remove --name clark", "there is no role \"clark\" (did you mean `clerk`?); `peristyle role list` shows all"),
+        ("role update --name clark --rename x", "(did you mean `clerk`?)"),
+        ("client secret --id til", "(did you mean `till`?)"),
+        ("client update --id til --active false", "(did you mean `till`?)"),
+        ("client remove --id til", "(did you mean `till`?)"),
+        ("app admit --code kiosc --username ana", "(did you mean `kiosk`?)"),
+        ("app remove --code kiosc", "(did you mean `kiosk`?)"),
         ("account show --username zzzzzz", "\"zzzzzz\"; `peristyle account list` shows all"),
     ] {
         let message = commands.refused(line);

@@ -75,7 +75,13 @@ impl Drop for Receiver {
 }
 
 fn settings(address: SocketAddr, sampler: Sampler) -> TraceSettings {
-    TraceSettings { endpoint: format!("http://{address}/v1/traces"), headers: Vec::new(), service_name: "peristyle".to_owned(), sampler }
+    TraceSettings {
+        endpoint: format!("http://{address}/v1/traces"),
+        headers: Vec::new(),
+        service_name: "peristyle".to_owned(),
+        sampler,
+        ignored: Vec::new(),
+    }
 }
 
 const ALWAYS: Sampler = Sampler { ratio: 1.0, parent: ParentDecision::Followed };

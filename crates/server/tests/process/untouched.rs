@@ -70,11 +70,18 @@ fn folder() -> Folder {
 fn on_a_missing_sqlite_file_nothing_is_created() {
     let folder = folder();
     let before = files(&folder);
-    for line in commands().chain(["check", "introspect --out -"]) {
+    for line in commands().chain(["check"]) {
         let message = run(&folder, line, "sqlite://new.db").refused();
-        assert!(message.starts_with("DATABASE_URL: the SQLite file \"new.db\" does not exist; "), "{line}: {message}");
+        assert!(message.contains("DATABASE_URL: the SQLite file \"new.db\" does not exist; "), "{line}: {message}");
         assert!(message.contains("`peristyle migrate`") && message.contains("`peristyle serve`"), "{line}: {message}");
         assert_eq!(files(&folder), before, "{line}");
+    }
+    // A hub's tables are not what `introspect` looks for.
+    for (url, name) in [("sqlite://new.db", "\"new.db\" does"), ("", "\"peristyle.db\", its default, does")] {
+        let message = run(&folder, "introspect", url).refused();
+        let advice = "set DATABASE_URL to your database, such as postgres://user:password@localhost/shop or sqlite://shop.db";
+        assert_eq!(message, format!("DATABASE_URL: the SQLite file {name} not exist; {advice}"));
+        assert_eq!(files(&folder), before, "introspect");
     }
     // Tables of the manifest are nothing that we create.
     folder.write("peristyle.toml", crate::program::MANIFEST);
@@ -83,13 +90,13 @@ fn on_a_missing_sqlite_file_nothing_is_created() {
         for strategy in ["none", "local-provider"] {
             let words: Vec<&str> = line.split(' ').collect();
             let message = folder.run(&words, &[("OAUTH_STRATEGY", strategy), ("DATABASE_URL", "sqlite://new.db")]).refused();
-            assert!(message.contains("does not exist, and the manifest declares tables in it"), "{line}: {message}");
+            assert!(message.contains("does not exist, and the manifest declares tables in it; set DATABASE_URL to"), "{line}: {message}");
             assert_eq!(files(&folder), before, "{line}");
         }
     }
 }
 
-// contract B3.4, contract B3.23
+// contract B3.4, contract B3.23, contract P4.20
 #[test]
 fn on_a_sqlite_file_without_the_tables_of_a_hub_nothing_is_created() {
     for script in ["", SCRIPT] {
@@ -107,9 +114,41 @@ fn on_a_sqlite_file_without_the_tables_of_a_hub_nothing_is_created() {
         }
         let text = run(&folder, "check", "sqlite://empty.db").out();
         assert!(text.contains("the hub's own tables are missing; run `peristyle migrate`"), "{text}");
-        run(&folder, "introspect --out -", "sqlite://empty.db").good();
+        if script.is_empty() {
+            let message = run(&folder, "introspect --out -", "sqlite://empty.db").refused();
+            assert!(message.starts_with("DATABASE_URL: no table or view can be read in the SQLite file \"empty.db\"; "), "{message}");
+        } else {
+            run(&folder, "introspect --out -", "sqlite://empty.db").good();
+        }
         assert_eq!(files(&folder), before);
     }
+}
+
+/// Commands that would add a record, with inputs that an empty hub refuses.
+fn refused_additions() -> impl Iterator<Item = &'static str> {
+    [
+        "role add --name x --permission bad",
+        "account add --username ana --role nosuch",
+        "account add --username ana --password-stdin",
+        "client add --id shop --name Shop --redirect nourl",
+        "client add --id shop --name Shop --redirect https://shop.example/callback --app nosuch",
+        "app add --code kiosk --url nourl",
+        "keys rotate",
+    ]
+    .into_iter()
+}
+
+// contract B3.25
+#[test]
+fn a_refused_addition_creates_nothing() {
+    let folder = folder();
+    let before = files(&folder);
+    for line in refused_additions() {
+        let message = run(&folder, line, "sqlite://new.db").refused();
+        assert_eq!(files(&folder), before, "{line}: {message}");
+    }
+    run(&folder, "role add --name clerk", "sqlite://new.db").good();
+    assert!(run(&folder, "role list", "sqlite://new.db").good().contains("clerk"));
 }
 
 /// How many schemas and tables a PostgreSQL database has, apart from its own.
@@ -119,7 +158,7 @@ async fn relations(database: &Database) -> i64 {
     database.client().await.query_one(COUNT, &[]).await.expect("a count").get(0)
 }
 
-// contract B3.4, contract B3.23
+// contract B3.4, contract B3.23, contract B3.25, contract P4.20
 #[tokio::test]
 async fn on_an_empty_postgresql_database_nothing_is_created() {
     let database = Database::with(Backend::Postgres, "SELECT 1").await;
@@ -133,8 +172,15 @@ async fn on_an_empty_postgresql_database_nothing_is_created() {
     }
     let text = run(&folder, "check", &database.url).out();
     assert!(text.contains("the hub's own tables are missing; run `peristyle migrate`"), "{text}");
-    run(&folder, "introspect --out -", &database.url).good();
+    let message = run(&folder, "introspect --out -", &database.url).refused();
+    let name = database.url.rsplit('/').next().and_then(|name| name.split('?').next()).expect("a name");
+    assert!(message.starts_with(&format!("DATABASE_URL: no table or view can be read in the database \"{name}\" at ")), "{message}");
     assert_eq!(relations(&database).await, 0);
+    // What is refused creates nothing either.
+    for line in refused_additions() {
+        assert!(!run(&folder, line, &database.url).refused().is_empty());
+        assert_eq!(relations(&database).await, 0, "{line}");
+    }
 }
 
 // contract B3.4, contract B3.23
@@ -169,7 +215,10 @@ async fn a_command_that_adds_creates_and_one_that_reads_leaves_the_file_as_it_is
             run(&folder, line, url).good();
             assert_eq!(files(&folder), before, "{backend:?}: {line}");
         }
-        run(&folder, "check", url).good();
+        run(&folder, "keys generate --out keys", url).good();
+        let key = folder.path("keys/oauth-private.key").display().to_string();
+        folder.run(&["check"], &[HUB, ("DATABASE_URL", url), ("OAUTH_PRIVATE_KEY_PATH", &key)]).good();
+        std::fs::remove_dir_all(folder.path("keys")).expect("removed");
         assert_eq!(files(&folder), before, "{backend:?}: check");
     }
 }

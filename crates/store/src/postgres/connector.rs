@@ -212,6 +212,15 @@ impl Connector {
         self.dsn.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
+    /// The database, the servers and the user, for messages. Without a user the driver takes that of the process; without a database, the
+    /// server takes the one with the user's name.
+    pub(super) fn place(&self) -> String {
+        let user = self.dsn.config.get_user();
+        let database = self.dsn.config.get_dbname().or(user).map_or(String::new(), |name| format!(" {name:?}"));
+        let user = user.map_or(String::new(), |user| format!(" as user {user:?}"));
+        format!("the database{database} at {}{user}", self.servers())
+    }
+
     /// Whether nothing comes from any host.
     pub(super) fn is_silent(&self) -> bool {
         let known = lock(&self.known);

@@ -110,6 +110,7 @@ impl Quote {
 /// Parses the URL. No message quotes a secret.
 pub(super) fn parse(url: &str) -> Result<Dsn, Error> {
     let parts = Parts::of(url).ok_or_else(|| invalid("it starts with postgres:// or postgresql://"))?;
+    check_no_password_left(&parts)?;
     let mut values = authority(&parts)?;
     let mut password = None;
     if let Some(credentials) = parts.credentials {
@@ -138,6 +139,14 @@ pub(super) fn parse(url: &str) -> Result<Dsn, Error> {
     let tls = TlsSettings { mode, root: values.get("sslrootcert").map(ToString::to_string) };
     let role = values.get("target_session_attrs").and_then(|word| WantedRole::from_word(word)).unwrap_or_default();
     Ok(Dsn { config, hosts: hosts(&values), tls, role })
+}
+
+/// Refuses an `@` after the credentials: what stands before it may be the end of a password, and messages and logs show hosts.
+fn check_no_password_left(parts: &Parts<'_>) -> Result<(), Error> {
+    if parts.hosts.contains('@') || parts.database.contains('@') {
+        return Err(invalid("an @ in the user, the password or the name of the database is written %40"));
+    }
+    Ok(())
 }
 
 type Values<'u> = BTreeMap<&'static str, Cow<'u, str>>;
@@ -383,6 +392,18 @@ mod tests {
         assert!(refusal("postgres://h/d?sslmode=maybe").contains("disable, allow, prefer, require, verify-ca or verify-full"));
     }
 
+    // contract B1.2
+    #[test]
+    fn an_at_sign_in_a_password_is_refused_unless_it_is_encoded() {
+        for url in ["postgres://u:s3@cret@h/d", "postgres://u:s3@cret@h:1/d", "postgres://u:s3@cret/word@h/d", "postgres://u@h/d@e"] {
+            let message = refusal(url);
+            assert!(message.ends_with("is written %40") && !message.contains("cret"), "{url}: {message}");
+        }
+        let Dsn { config, hosts, .. } = parse("postgres://u:s3%40cret@h/d%40e").expect("a URL");
+        assert_eq!((config.get_password(), config.get_dbname()), (Some(&b"s3@cret"[..]), Some("d@e")));
+        assert_eq!(hosts[0].to_string(), "h:5432");
+    }
+
     #[test]
     fn no_message_quotes_the_password() {
         for url in [
@@ -393,6 +414,8 @@ mod tests {
             // Passwords that should have been encoded, and one without its host.
             "postgres://u:sesame/d",
             "postgres://u:se@sa:sesame@h:1/d",
+            "postgres://u:se@sesame@h/d",
+            "postgres://u:se@sesame/x@h/d",
             "postgres://u:a/b?sesame@h/d",
             "postgres://u:sesame/b?port=x@h/d",
             "postgres://u:1/b?port=sesame@h/d",

@@ -1,6 +1,6 @@
 //! State in Redis: one connection for all calls, reconnected when it breaks, with short timeouts.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,8 +102,13 @@ impl Redis {
             connection.subscribe(CHANNEL).await?;
             Ok::<_, RedisError>(connection)
         };
-        let late = |_| StateError::Unavailable("no answer in time".to_owned());
-        timeout(2 * TIMEOUT, listening).await.map_err(late)?.map_err(|error| unavailable(&error))
+        let late = |_| self.no_connection(&"no answer in time");
+        timeout(2 * TIMEOUT, listening).await.map_err(late)?.map_err(|error| self.no_connection(&error))
+    }
+
+    /// Names the host and the port, and nothing else of the URL.
+    fn no_connection(&self, reason: &dyn Display) -> StateError {
+        StateError::Unavailable(format!("no connection to {}: {reason}", self.client.get_connection_info().addr()))
     }
 
     /// Retries once if the connection was broken. That is harmless: a lost value is gone either way, and a count too high refuses sooner.
@@ -153,7 +158,7 @@ impl Redis {
                 Ok((state.number, open))
             }
             Err(error) => {
-                let error = StateError::Unavailable(format!("no connection to {}: {error}", self.client.get_connection_info().addr()));
+                let error = self.no_connection(&error);
                 state.failed = Some((Instant::now(), error.clone()));
                 Err(error)
             }
