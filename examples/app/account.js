@@ -3,6 +3,7 @@
 import { ask } from './api.js';
 import { element } from './dom.js';
 import { number } from './format.js';
+import { playground } from './inspector.js';
 import { RESOURCES } from './resources.js';
 
 /** The page for a signed-out visitor; `wanted` names the page they asked for. */
@@ -28,7 +29,7 @@ export function overview(account, may) {
     'div',
     { class: 'overview' },
     element('h1', {}, `Hello, ${name}`),
-    element('p', { class: 'lead' }, 'This is what you may see. The same questions give somebody else other answers.'),
+    element('p', { class: 'lead' }, 'This is what you may see. The same questions give somebody else other answers. ', element('a', { href: playground() }, 'Ask your own in the playground.')),
     element('section', {}, element('h2', {}, 'Resources'), resources(may)),
     element('section', {}, element('h2', {}, 'Masked fields'), fields(may)),
     element('section', {}, element('h2', {}, 'Tenants'), listed((account.tenants ?? []).map((tenant) => tenant.name ?? tenant))),

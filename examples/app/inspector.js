@@ -2,29 +2,42 @@
 
 import { onStatement } from './api.js';
 import { counted, element } from './dom.js';
+import { RESOURCES } from './resources.js';
 import { isSignedIn } from './session.js';
 
 /** A panel that shows every statement until it is closed: `{node, close}`. */
 export function inspector() {
   const address = element('code');
   const told = element('span', { class: 'told' });
-  // The page at /docs has its own sign-in; the session at the hub makes it the same account.
-  const docs = isSignedIn() ? '/auth/login?return_to=/docs' : '/docs';
   const text = element('pre', { tabindex: '0', 'aria-label': 'Query Statement' });
+  const link = element('a', { href: playground() }, 'Open it in the playground');
   const node = element(
-    'details',
-    { class: 'inspector', open: matchMedia('(min-width: 80rem)').matches },
-    element('summary', {}, 'Query Statement'),
-    element('p', { class: 'sent' }, element('span', { class: 'method' }, 'POST'), ' ', address),
-    text,
-    element('p', { class: 'hint' }, told, ' ', element('a', { href: docs }, 'All resources and a playground')),
+    'div',
+    { class: 'inspector' },
+    element('details', { open: matchMedia('(min-width: 80rem)').matches }, element('summary', {}, 'Query Statement'), element('p', { class: 'sent' }, element('span', { class: 'method' }, 'POST'), ' ', address), text),
+    element('p', { class: 'hint' }, told, ' ', link),
   );
   const close = onStatement(({ address: sent, body, rows, milliseconds, isRefused }) => {
     address.textContent = sent;
     text.textContent = pretty(body);
     told.textContent = isRefused ? 'Not answered.' : milliseconds === undefined ? 'Sent …' : `${counted(rows, 'row')} in ${milliseconds} ms.`;
+    link.href = playground(sent, body);
   });
   return { node, close };
+}
+
+/**
+ * The page at /docs, with a statement if one was sent. It has a sign-in of its own: `?sign-in` makes it take the account of the session at
+ * the hub, which is the one of this app. The statement stands behind the #, which no server sees.
+ */
+export function playground(address = '', { query } = {}) {
+  const page = isSignedIn() ? '/docs?sign-in' : '/docs';
+  const known = Object.values(RESOURCES).find((resource) => address.startsWith(`${resource.address}/`));
+  if (!known) return page;
+  const [operation, id] = address.slice(known.address.length + 1).split('/');
+  const state = { resource: known.resource };
+  if (query) Object.assign(state, { operation: id === undefined ? operation : 'findById', ...(id !== undefined && { id }), statement: JSON.stringify(query, null, 2) });
+  return `${page}#${new URLSearchParams(state)}`;
 }
 
 /** How many characters fit on a line of the panel. */

@@ -12,6 +12,7 @@ export const RESOURCES = {
     title: 'Customers',
     one: 'customer',
     address: '/api/shop/customers',
+    resource: 'shop.customer',
     permission: 'shop.customer.get',
     named: 'name',
     order: 'name',
@@ -54,6 +55,7 @@ export const RESOURCES = {
     title: 'Orders',
     one: 'order',
     address: '/api/shop/orders',
+    resource: 'shop.order',
     permission: 'shop.order.get',
     edit: { permission: 'shop.order.update', label: 'Change the status', path: '/orders' },
     named: 'id',
@@ -101,6 +103,7 @@ export const RESOURCES = {
     title: 'Products',
     one: 'product',
     address: '/api/shop/products',
+    resource: 'shop.product',
     named: 'name',
     order: 'name',
     columns: [

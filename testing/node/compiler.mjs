@@ -25,8 +25,8 @@ export async function openFolder() {
   return {
     path,
     write,
-    /** The errors of a program, one on each line. */
-    errors: (name) => compile(name, ['--noEmit']),
+    /** The errors of a program, one on each line; `flags` replace those of the same name. */
+    errors: (name, flags = []) => compile(name, ['--noEmit', ...flags]),
     /** Compiles a program to JavaScript, and returns its errors. */
     emit: (name) => compile(name, []),
     close: () => rm(path, { recursive: true, force: true }),

@@ -96,6 +96,7 @@ describe('signing in', () => {
       assert.deepEqual(await textsOf(page, '#places a'), ['Products']);
       await signIn(page, 'ana');
       assert.equal(await textOf(page, 'h1'), 'Hello, ana');
+      assert.equal(await page.$eval('.overview .lead a', (link) => link.getAttribute('href')), '/docs?sign-in');
       assert.deepEqual(await textsOf(page, '#places a'), ['Customers', 'Orders', 'Products', 'Revenue']);
       const chips = await textsOf(page, '.chips li');
       for (const chip of ['Nordic Homes', 'Alpenkontor', 'shop manager', 'shop.customer.pii']) assert.ok(chips.includes(chip), `${chip}: ${chips}`);
@@ -124,9 +125,12 @@ describe('signing in', () => {
       await signIn(page, 'ben');
       await waitForText(page, '.total', 'orders');
       const before = await page.evaluate((key) => localStorage.getItem(key), KEY);
+      const asked = await sent(page);
       await page.click('.inspector a');
-      await page.waitForFunction(() => location.pathname === '/docs');
+      await page.waitForFunction(() => location.pathname === '/docs' && location.search === '');
       await waitForText(page, '#token-state', 'ben');
+      await waitForText(page, 'h1', 'order');
+      assert.deepEqual(JSON.parse(await page.$eval('#statement', (area) => area.value)), asked, 'the statement of the app');
       assert.ok((await textsOf(page, '#contexts a')).includes('customer'));
       await page.click('#contexts a');
       await waitForText(page, '.status', 'rows');
@@ -135,7 +139,11 @@ describe('signing in', () => {
       await page.click('#token summary');
       await page.click('#sign-out');
       await waitForText(page, '#token-state', 'Anonymous');
-      await page.click('#sign-in');
+      assert.equal(await textOf(page, '.notice'), 'Signed out. Sign in to see shop.customer again.');
+      await page.goto(`${demo.app}/docs#resource=shop.tenant`);
+      await page.reload();
+      await waitForText(page, '.notice', 'shop.tenant is not among the resources you may see. Sign in');
+      await page.click('.notice button');
       await page.waitForSelector('input[type=password]');
       const { password } = demo.people.find((person) => person.username === 'ana');
       await page.type('input[name=username]', 'ana');
@@ -143,6 +151,7 @@ describe('signing in', () => {
       await page.keyboard.press('Enter');
       await waitForText(page, '#token-state', 'ana');
       assert.ok(page.url().startsWith(`${demo.app}/docs`), page.url());
+      await waitForText(page, 'h1', 'tenant');
     }));
 
   test('by an answer that is not ours is refused in words', () =>
@@ -466,7 +475,7 @@ describe('for everybody', () => {
       await fits('overview');
       for (const [place, words] of [['/customers', 'Page 1'], ['/orders', 'Page 1'], ['/products', 'Page 1'], ['/revenue', 'Revenue by country']]) {
         await goTo(page, place, words);
-        await page.$eval('.inspector', (panel) => { panel.open = true; });
+        await page.$eval('.inspector details', (panel) => { panel.open = true; });
         await fits(place);
       }
       await goTo(page, '/customers', 'Page 1');

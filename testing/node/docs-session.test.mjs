@@ -1,5 +1,5 @@
-// Signing in on `/docs` in a real Chromium, at a hub and at a satellite without an app: the rights of the page, where tokens
-// are, and what other pages get.
+// Signing in on `/docs` and `/graphql` in a real Chromium, at a hub and at a satellite without an app: the rights of the page,
+// where tokens are, and what other pages get.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -87,14 +87,14 @@ async function visit(address, work) {
   }
 }
 
-/** Fills in the hub's form. */
-async function present(page, back) {
+/** Fills in the hub's form, and waits until the browser is back at a page of `back`. */
+async function present(page, back, path = '/docs') {
   await page.waitForSelector('input[type=password]');
   assert.ok(page.url().startsWith(`${hub.origin}/sign-in`), page.url());
   await page.type('input[name=username]', USERNAME);
   await page.type('input[type=password]', PASSWORD);
   await page.keyboard.press('Enter');
-  await page.waitForFunction((origin) => location.origin === origin && location.pathname === '/docs', {}, back);
+  await page.waitForFunction((origin, path) => location.origin === origin && location.pathname === path, {}, back, path);
   await waitForText(page, '#token-state', USERNAME);
 }
 
@@ -110,7 +110,7 @@ async function keepsNoToken(page, tokens) {
 const isRefused = async (origin, token) => (await fetch(`${origin}/auth/me`, { headers: { authorization: `Bearer ${token}` } })).status === 401;
 
 async function clean(page, where) {
-  const found = await page.evaluate(`${AXE}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))`);
+  const found = await page.evaluate(`${AXE}; axe.run(document, { resultTypes: ['violations'], rules: { 'label-content-name-mismatch': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))`);
   assert.deepEqual(found, [], where);
 }
 
@@ -206,6 +206,75 @@ for (const role of ['hub', 'satellite']) {
   });
 }
 
+for (const role of ['hub', 'satellite']) {
+  const origin = () => (role === 'hub' ? hub.origin : satellite.origin);
+  const query = role === 'hub' ? '{\n  iamGetAccounts(query: {limit: 1}) { username }\n}\n' : '{\n  shopGetCustomers(query: {limit: 1}) { name }\n}\n';
+
+  describe(`/graphql of a ${role}`, () => {
+    // contract G2.10, E8.8, E8.9 // attack 91
+    test('says what a sign-in would show, comes back to the query, and runs it with the rights of the account', () =>
+      visit(`${origin()}/graphql#${new URLSearchParams({ query })}`, async (page, { tokens }) => {
+        assert.match(await textOf(page, '#notice'), /\d+ more resources? needs? a permission/);
+        await clean(page, 'anonymous');
+        await page.click('#run');
+        await waitForText(page, '#faults', 'UNAUTHENTICATED');
+        await page.click('#notice button');
+        await present(page, origin(), '/graphql');
+        assert.equal(await page.$eval('#query', (area) => area.value), query);
+        // It ran in this tab before, so it runs again.
+        await waitForText(page, '#status', '200 · ');
+        await waitForText(page, '#answer', role === 'hub' ? USERNAME : '"name"');
+        assert.equal(await page.$('#faults li'), null);
+        await page.click('#token summary');
+        assert.match(await textOf(page, '#account'), /You see what ana sees/);
+        await clean(page, 'account');
+        await keepsNoToken(page, tokens);
+        await page.click('#sign-out');
+        await waitForText(page, '#token-state', 'Anonymous');
+        assert.equal(await textOf(page, '#answer'), '');
+        for (const token of tokens) assert.ok(await isRefused(origin(), token));
+        assert.deepEqual(await page.evaluate(() => Object.keys(sessionStorage)), [], 'nothing is left for the next person');
+      }));
+
+    // contract G2.10
+    test('keeps the account of /docs when a person follows the link of a statement', () =>
+      visit(`${origin()}/docs`, async (page) => {
+        await page.click('main button.primary');
+        await present(page, origin());
+        await page.click('#contexts a');
+        await waitForText(page, '.status', 'row');
+        await page.click('#program-GraphQL');
+        await page.waitForSelector('#source-GraphQL a');
+        await page.click('#source-GraphQL a');
+        await page.waitForFunction(() => location.pathname === '/graphql');
+        await waitForText(page, '#token-state', USERNAME);
+        await page.waitForFunction(() => document.querySelector('#query').value !== '');
+        assert.equal(await textOf(page, '#status'), 'Not run yet');
+        await page.click('#run');
+        await waitForText(page, '#status', '200 · ');
+        assert.equal(await page.$('#faults li'), null);
+      }));
+  });
+}
+
+describe('another name of this machine', () => {
+  // contract I30.13
+  test('leads to the sign-in at APP_URL, which the hub sends browsers back to', async () => {
+    const other = satellite.origin.replace('127.0.0.1', 'localhost');
+    const { page, troubles, close } = await openPage(chromium.browser, hub.origin, satellite.origin, other);
+    try {
+      await page.goto(`${other}/docs`);
+      await page.waitForSelector('#sign-in:not([hidden])');
+      await page.click('#sign-in');
+      await present(page, satellite.origin);
+      assert.ok((await textsOf(page, '#contexts a')).includes('customer'));
+      assert.deepEqual(troubles, []);
+    } finally {
+      await close();
+    }
+  });
+});
+
 describe('a token that a person pastes', () => {
   const issued = async () => {
     const body = new URLSearchParams({ grant_type: 'password', username: USERNAME, password: PASSWORD });
@@ -234,6 +303,21 @@ describe('a token that a person pastes', () => {
       await page.click('#sign-out');
       await waitForText(page, '#token-state', 'Anonymous');
       assert.ok(!(await isRefused(satellite.origin, token)), 'the page forgets it, and does not end it');
+    }));
+
+  // contract G2.10
+  test('works at /graphql too', () =>
+    visit(`${satellite.origin}/graphql`, async (page, { tokens }) => {
+      const token = await issued();
+      await page.click('#token summary');
+      await page.click('.other summary');
+      await page.type('#token-input', token);
+      await page.keyboard.press('Enter');
+      await waitForText(page, '#token-state', USERNAME);
+      await page.evaluate(() => [...document.querySelectorAll('#contexts button')].find((button) => button.textContent === 'customer').click());
+      await waitForText(page, '#status', '200 · ');
+      assert.deepEqual([...tokens], [token]);
+      await keepsNoToken(page, tokens);
     }));
 
   test('that is refused shows the reason, and the page goes on without it', () =>

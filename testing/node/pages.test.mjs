@@ -15,6 +15,8 @@ const { OPERATORS } = await from('grammar.js');
 const { graphql, typescript } = await from('snippets.js');
 const { format } = await from('sql.js');
 const { neighbours } = await from('diagram.js');
+const { Trail, pagesBeside } = await from('paging.js');
+const { fieldsParameter, namesIn, showable } = await from('fields-input.js');
 
 const field = (name, type, operators, more = {}) => ({ name, type, array: false, nullable: true, key: false, operators, functions: ['count'], sortable: true, ...more });
 const catalog = new Catalog({
@@ -223,7 +225,7 @@ test('a text is a statement, or a body where it says so', () => {
 });
 
 test('what is shared survives the address; a command line survives its quotes', () => {
-  const state = { resource: 'shop.customer', operation: 'findById', id: 'a%2Cb,c', statement: '{"x": "ü&=#%\\n"}' };
+  const state = { resource: 'shop.customer', operation: 'findById', id: 'a%2Cb,c', fields: 'id,name', statement: '{"x": "ü&=#%\\n"}' };
   assert.deepEqual(read(write(state)), state);
   assert.equal(read('#').resource, undefined);
   assert.equal(pathOfRow(resource, ['a/b,c']), '/api/shop/customers/find/a%2Fb%2Cc');
@@ -236,6 +238,9 @@ test('SQL is broken into clauses, and only blanks change', () => {
     'SELECT t0."id", t0."name" FROM "customers" AS t0 WHERE t0."deleted_at" IS NULL AND t0."name" LIKE $1 AND EXISTS (SELECT 1 FROM "orders" AS t1 WHERE t1."customer_id" = t0."id" AND t1."total" BETWEEN $2 AND $3) ORDER BY t0."id" ASC LIMIT $4',
     'SELECT count(*) FROM "a" AS t0',
     "SELECT 'it''s (not) a bracket', \"a(b\" FROM \"x\"",
+    `SELECT CASE WHEN json_type(t0."profile", '$."plan"') = 'text' THEN json_extract(t0."profile", '$."plan"') ELSE NULL END AS "tier" FROM "a" AS t0 WHERE CASE x WHEN 1 THEN 2 END = 2`,
+    'SELECT CASE WHEN a',
+    'SELECT a END, (CASE b)',
     'WITH keys AS (SELECT * FROM unnest($1::int8[]) WITH ORDINALITY AS k (id, n)) SELECT t0."id" FROM keys JOIN "orders" AS t0 ON t0."customer_id" = keys.id LEFT JOIN LATERAL (SELECT 1) AS l ON TRUE ORDER BY n, t0."id"',
     'SELECT json_each.value FROM "t", json_each(?1) WHERE coalesce(t0."x", ?2) <> ?3 OR NOT (t0."a" = 1 OR t0."b" = 2) GROUP BY 1 HAVING count(*) > 1 LIMIT ?4 OFFSET ?5',
     '',
@@ -251,6 +256,9 @@ test('SQL is broken into clauses, and only blanks change', () => {
   }
   assert.deepEqual(format(texts[0]).split('\n').map((line) => line.trim().split(' ')[0]), ['SELECT', 'FROM', 'WHERE', 't0."deleted_at"', 'AND', 'AND', 'SELECT', 'FROM', 'WHERE', ')', 'ORDER', 'LIMIT']);
   assert.equal(format(texts[1]), 'SELECT count(*)\nFROM "a" AS t0');
+  const cased = format(texts[3]).split('\n');
+  assert.deepEqual(cased.slice(0, 6).map((line) => line.trim().split(' ')[0]), ['SELECT', 'WHEN', 'THEN', 'ELSE', 'END', 'FROM'], cased.join('\n'));
+  assert.ok(cased.every((line) => line.length <= 90), cased.join('\n'));
   assert.equal(format('SELECT a FROM b CROSS JOIN c LEFT JOIN d ON left(x, 1) IS NOT DISTINCT FROM y'), 'SELECT a\nFROM b\nCROSS JOIN c\nLEFT JOIN d ON left(x, 1) IS NOT DISTINCT FROM y');
 });
 
@@ -289,13 +297,13 @@ test('a statement becomes a GraphQL query, inline where GraphQL can name every k
   const odd = write('paginate', '{"query": {"where": {"a-b": {"eq": 1}}}, "constraint": {"limit": 1}}');
   assert.match(odd.query, /^query \(\$query: QueryStatementInput, \$constraint: QueryStatementInput\) \{/);
   assert.deepEqual(JSON.parse(odd.variables), { query: { where: { 'a-b': { eq: 1 } } }, constraint: { limit: 1 } });
-  assert.equal(graphql({ resource, operation: 'paginate', text: '{}' }, catalog), null, 'GraphQL has no field for it');
+  assert.match(graphql({ resource, operation: 'paginate', text: '{}' }, catalog).message, /no name/);
 });
 
 test('a statement becomes a program in TypeScript that loses no digit', () => {
   const write = (text, signedIn = false) => typescript({ origin: 'http://here.test', path: '/api/it\'s', resource, operation: 'list', text, signedIn }, catalog);
   const program = write('{"relations": {"orders": true}, "limit": 3}', true);
-  assert.match(program, /type Customer = \{\n {2}id: number \| null;/);
+  assert.match(program, /export type Customer = \{\n {2}id: number \| null;/);
   assert.match(program, /status: "lead" \| "active" \| null;/);
   assert.match(program, /tags: \(string \| null\)\[\] \| null;/);
   assert.match(program, /orders: \{\n {4}total: string \| null;\n {2}\}\[\];/);
@@ -308,6 +316,111 @@ test('a statement becomes a program in TypeScript that loses no digit', () => {
 
 test('the neighbours of a resource are those it leads to and those that lead to it', () => {
   const found = neighbours(catalog.resource('shop.country'), catalog);
-  assert.deepEqual(found, { outgoing: [], incoming: [['shop.customer', ['its country']]] });
-  assert.deepEqual(neighbours(resource, catalog), { outgoing: [['shop.order', ['orders · many']], ['shop.country', ['country · one']]], incoming: [] });
+  assert.deepEqual(found, { outgoing: [], incoming: [['shop.customer', ['its country']]], own: [] });
+  assert.deepEqual(neighbours(resource, catalog), { outgoing: [['shop.order', ['orders · many']], ['shop.country', ['country · one']]], incoming: [], own: [] });
+  const tree = { ...resource, name: 'shop.part', relations: [{ name: 'parent', many: false, target: 'shop.part' }] };
+  assert.deepEqual(neighbours(tree, catalog), { outgoing: [], incoming: [], own: ['parent'] }, 'a resource is no neighbour of its own');
+});
+
+const order = {
+  ...catalog.resource('shop.order'),
+  name: 'shop.sale',
+  resource: 'sale',
+  key: ['id'],
+  operations: [
+    { name: 'paginate', address: '/api/shop/sales/paginate', graphql: 'shopPaginateSales' },
+    { name: 'keysetPaginate', address: '/api/shop/sales/keyset-paginate', graphql: 'shopKeysetPaginateSales' },
+    { name: 'list', address: '/api/shop/sales/list', graphql: 'shopGetSales' },
+  ],
+  fields: [
+    field('id', 'bigint', ['eq', 'gt'], { key: true, nullable: false }),
+    field('customerId', 'bigint', ['eq', 'gt'], { functions: ['count', 'sum'] }),
+    field('title', 'text', ['eq', 'iLike']),
+    field('status', 'enum', ['eq'], { values: ['new', 'paid'] }),
+    field('placedAt', 'timestamp', ['eq', 'gt'], { nullable: false }),
+    field('total', 'decimal', ['eq', 'gt'], { functions: ['count', 'sum'] }),
+    field('lineCount', 'bigint', ['eq', 'gt'], { nullable: false, derived: 'count of `lines`', eager: true }),
+    field('placedMonth', 'timestamp', ['eq', 'gt'], { derived: 'start of the month of `placedAt` in UTC', bucket: 'month', eager: true }),
+    field('lastLineAt', 'timestamp', ['eq', 'gt'], { derived: 'max of `lines`', eager: false }),
+  ],
+};
+
+test('the pages beside an answer are statements that keep everything else', () => {
+  const beside = (text, answer, operation = 'paginate') => pagesBeside(operation, text, answer);
+  const rows = (count, total) => JSON.stringify({ total, count, rows: Array(count).fill({ id: 1 }) });
+  const first = beside('{"where": {"id": {"gt": 9007199254740993}}, "limit": 20}', rows(20, 45));
+  assert.equal(first.previous, undefined);
+  assert.match(first.next, /9007199254740993/, 'no digit is lost');
+  assert.deepEqual({ ...JSON.parse(first.next), where: 0 }, { where: 0, limit: 20, offset: 20 });
+  const second = beside(first.next, rows(20, 45));
+  assert.equal(second.first, 21);
+  assert.deepEqual(Object.keys(JSON.parse(second.previous)), ['where', 'limit'], 'the first page has no offset');
+  const last = beside('{"limit": 20, "offset": 40}', rows(5, 45));
+  assert.equal(last.next, undefined);
+  assert.equal(JSON.parse(last.previous).offset, 20);
+  assert.equal(beside('{"limit": 20, "offset": 100}', rows(0, 45)).next, undefined);
+  assert.deepEqual(JSON.parse(beside('{"query": {"limit": 1}, "constraint": {"limit": 5}}', rows(1, 2)).next), { constraint: { limit: 5 }, query: { limit: 1, offset: 1 } });
+  assert.deepEqual(JSON.parse(beside('{"constraint": {"limit": 1}}', rows(1, 2)).next), { constraint: { limit: 1 }, query: { offset: 1 } });
+  assert.equal(beside('', rows(3, 3)).next, undefined);
+  assert.equal(beside('{}', '[]', 'list'), null);
+});
+
+test('a keyset page leads to the next one, and back the way that a person came', () => {
+  const answer = '{"count": 1, "rows": [{"id": 1}], "next": {"where": {"id": {"gt": 9007199254740993}}, "limit": 1}}';
+  const { next, previous } = pagesBeside('keysetPaginate', '{"query": {}, "constraint": {"limit": 5}}', answer);
+  assert.equal(previous, undefined);
+  assert.match(next, /9007199254740993/);
+  assert.deepEqual(Object.keys(JSON.parse(next)), ['constraint', 'query']);
+  assert.equal(pagesBeside('keysetPaginate', '{}', '{"count": 0, "rows": [], "next": null}').next, undefined);
+  const trail = new Trail();
+  assert.equal(trail.before('a'), undefined);
+  trail.forward('a', 'b');
+  trail.forward('b', 'c');
+  assert.equal(trail.before('c'), 'b');
+  assert.equal(trail.before('x'), undefined, 'an edited statement is on no way');
+  assert.equal(trail.back(), 'b');
+  assert.equal(trail.before('b'), 'a');
+  trail.forward('x', 'y');
+  assert.equal(trail.before('y'), 'x', 'a new way begins');
+  assert.equal(trail.back(), 'x');
+  assert.equal(trail.before('x'), undefined);
+});
+
+test('fields are names with commas between, and those of loaded relations are suggested', () => {
+  assert.deepEqual(namesIn(' id, orders.total ,,'), ['id', 'orders.total']);
+  assert.equal(fieldsParameter([]), '');
+  assert.equal(fieldsParameter(['id', 'a&b']), '?fields=id,a%26b');
+  const labels = (text) => showable(resource, catalog, text).map(({ label }) => label);
+  assert.deepEqual(labels('{}'), ['id', 'name', 'status', 'isVip', 'tags', 'email']);
+  assert.deepEqual(labels('{"query": {"relations": {"orders": {"relations": {"customer": true}}}}}').slice(6, 10), ['orders', 'orders.total', 'orders.customer', 'orders.customer.id']);
+  assert.match(showable(order, catalog, '').at(-1).detail, /only if named/);
+});
+
+// contract E8.12
+test('programs have the fields that rows show', () => {
+  const about = { origin: 'http://h', path: '/p', resource: order, operation: 'list', text: '{"relations": {"customer": true}}', signedIn: false };
+  const program = typescript(about, catalog);
+  assert.ok(!program.includes('lastLineAt') && program.includes('lineCount: number;'), 'without the fields that are shown only if they are named');
+  assert.ok(!/^\s*await|^(const|let) .*await/m.test(program), 'no await outside a function');
+  assert.match(typescript({ ...about, fields: ['id', 'lastLineAt', 'customer.name'] }, catalog), /type Sale = \{\n {2}id: number;\n {2}lastLineAt: string \| null;\n {2}customer: \{\n {4}name: string \| null;\n {2}\} \| null;\n\}/);
+  assert.ok(!graphql(about, catalog).query.includes('lastLineAt'));
+  assert.match(graphql({ ...about, fields: ['id', 'customer'] }, catalog).query, /\{\n {4}id\n {4}customer \{\n {6}id\n/);
+  const page = graphql({ ...about, operation: 'paginate', fields: ['id'] }, catalog).query;
+  assert.match(page, /shopPaginateSales\(.*\) \{ total count \}\n {2}shopGetSales\(.*\) \{\n {4}id\n {2}\}/);
+  assert.match(graphql({ ...about, operation: 'keysetPaginate', fields: ['id'] }, catalog).message, /list/);
+});
+
+// contract E8.11
+test('the examples of a resource prefer what is worth asking for', () => {
+  const all = examples(order, catalog);
+  const labels = (title) => all.find((group) => group.title === title).examples.map(({ label }) => label);
+  assert.deepEqual(labels('Sort and page'), ['top 10 by lineCount', 'top 10 by total', 'the latest by placedAt', 'second page', 'keyset pages', 'by customer.name']);
+  assert.deepEqual(labels('Derived fields'), ['lineCount gt', 'placedMonth gt', 'lastLineAt gt']);
+  assert.deepEqual(labels('Count and sum'), ['how many', 'by status', 'by placedMonth', 'by customer.status']);
+  const find = (label) => all.flatMap((group) => group.examples).find((one) => one.label === label);
+  assert.deepEqual(JSON.parse(find('top 10 by total').text), { where: { total: { isNull: false } }, order: [{ field: 'total', dir: 'desc' }], limit: 10 }, 'NULL would come first');
+  assert.equal(find('keyset pages').operation, 'keysetPaginate');
+  assert.deepEqual(find('lastLineAt gt').fields, ['id', 'title', 'lastLineAt']);
+  assert.equal(find('lineCount gt').fields, undefined);
+  assert.deepEqual(JSON.parse(find('by placedMonth').text).aggregation, { fields: [{ fn: 'count', field: '*' }, { fn: 'sum', field: 'total' }], groupBy: ['placedMonth'] });
 });

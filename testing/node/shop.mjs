@@ -1,4 +1,4 @@
-// The shop of the browser tests: every type of field, a hidden field, and values that look like markup.
+// The shop of the browser tests: every type of field, derived and hidden fields, and values that look like markup.
 
 export const MANIFEST = `
 [resource.shop.customer.fields]
@@ -15,6 +15,8 @@ createdAt = "timestamp"
 tags = "text[]"
 profile = "json"
 countryCode = "text"
+orderCount = { count = "orders" }
+lastOrderOn = { max = "orders.placedOn", eager = false }
 
 [resource.shop.customer.relations]
 orders = { many = "shop.order", on = { id = "customerId" } }
@@ -26,6 +28,7 @@ id = { type = "int", key = true }
 customerId = "bigint"
 total = "decimal"
 placedOn = "date"
+placedMonth = { bucket = "month", of = "placedOn" }
 
 [resource.shop.order.relations]
 customer = { one = "shop.customer", on = { customerId = "id" } }

@@ -42,6 +42,25 @@ fn is_port(text: &str) -> bool {
     !text.starts_with('0') && text.bytes().all(|digit| digit.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
+/// Whether a host is a name or an address of this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let numbers: Vec<&str> = host.split('.').collect();
+    let is_127 = numbers.len() == 4 && numbers[0] == "127" && numbers.iter().all(|number| number.parse::<u8>().is_ok());
+    host == "localhost" || host.ends_with(".localhost") || host == "[::1]" || is_127
+}
+
+/// Whether an authority is another name of this machine than that of an origin on this machine, at the same port: `localhost:4001` for
+/// `http://127.0.0.1:4001`. The cookies of one are not those of the other.
+pub fn is_other_local_name(own: &str, authority: &str) -> bool {
+    let own = spelled(own);
+    let Some((scheme, own_authority)) = own.split_once("://") else { return false };
+    let asked = spelled(&format!("{scheme}://{authority}"));
+    let asked = asked.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://")).unwrap_or_default();
+    let (Some(own_host), Some(host)) = (host(own_authority), host(asked)) else { return false };
+    let same_port = own_authority[own_host.len()..] == asked[host.len()..];
+    own_host != host && same_port && is_loopback(own_host) && is_loopback(host)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// One of our pages, or a program.

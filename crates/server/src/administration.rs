@@ -22,8 +22,8 @@ pub use app::AppChange;
 pub(crate) use app::{MAX_APP_URL_BYTES, check_app_url, describe_app};
 pub use client::ClientChange;
 pub(crate) use client::describe_client;
-pub use role::RoleChange;
 pub(crate) use role::describe_role;
+pub use role::{PermissionsChange, RoleChange};
 pub(crate) use tenant::describe_tenant;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

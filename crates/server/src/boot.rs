@@ -49,7 +49,7 @@ const MAX_LOGGED_RESOURCES: usize = 20;
 pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let app_files = app_files(config)?;
     let role = role(config)?;
-    let declared = manifest(&config.manifest).map_err(|error| error.in_file(config))?;
+    let declared = manifest(config.strategy, &config.manifest).map_err(|error| error.in_file(config))?;
     let mut catalog = resolve(config, &declared).map_err(|error| error.in_file(config))?;
     let primary = open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
     let replicas = replicas(config).await?;
@@ -77,7 +77,7 @@ pub async fn reload(config: &Config, current: &AppState) -> Result<AppState, Boo
     // A file that was there must not be missing or empty now, or a half-done deployment would remove every resource.
     let had_resources = current.queries.catalog.resources().iter().any(|resource| !resource.is_own());
     let path = if had_resources { ManifestPath::Named(config.manifest.path().clone()) } else { config.manifest.clone() };
-    let declared = manifest(&path).map_err(|error| error.in_file(config))?;
+    let declared = manifest(config.strategy, &path).map_err(|error| error.in_file(config))?;
     if had_resources && declared.resources.is_empty() {
         let file = config.manifest.path().display();
         return Err(BootError(format!("{file} declares no resource, and there were some; to serve none, start the server again")));
@@ -259,10 +259,11 @@ pub fn catalog(config: &Config) -> Result<Catalog, BootError> {
 
 /// The same, with the faults of the manifest apart.
 pub(crate) fn resolve_catalog(config: &Config) -> Result<Catalog, CatalogError> {
-    let declared = match config.strategy {
-        Strategy::LocalProvider => manifest(&config.manifest)?,
-        Strategy::None | Strategy::PlatformHub => manifest(&ManifestPath::Named(config.manifest.path().clone()))?,
+    let path = match config.strategy {
+        Strategy::LocalProvider => config.manifest.clone(),
+        Strategy::None | Strategy::PlatformHub => ManifestPath::Named(config.manifest.path().clone()),
     };
+    let declared = manifest(config.strategy, &path)?;
     resolve(config, &declared)
 }
 
@@ -302,13 +303,19 @@ fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, CatalogError
     Ok(catalog)
 }
 
-fn manifest(manifest: &ManifestPath) -> Result<Manifest, CatalogError> {
+/// Reads the manifest. A hub without one serves its own records.
+fn manifest(strategy: Strategy, manifest: &ManifestPath) -> Result<Manifest, CatalogError> {
     let path = manifest.path();
     let name = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && matches!(manifest, ManifestPath::Default(_)) => {
-            tracing::warn!("there is no manifest at {name}; `peristyle introspect` writes one");
+            match strategy {
+                Strategy::LocalProvider => tracing::info!("there is no manifest at {name}: this hub serves its own records"),
+                Strategy::None | Strategy::PlatformHub => {
+                    tracing::warn!("there is no manifest at {name}; `peristyle introspect` writes one");
+                }
+            }
             return Ok(Manifest::default());
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -22,5 +22,5 @@ where
     GraphqlService: FromRef<S>,
     QueryService: FromRef<S>,
 {
-    docs::routes(sign_in).merge(graphql::routes())
+    docs::routes(sign_in).merge(graphql::routes(sign_in))
 }

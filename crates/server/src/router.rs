@@ -291,7 +291,7 @@ async fn with_compressor(routes: Arc<Routes>, request: Request) -> Result<Respon
     Ok(response)
 }
 
-/// Serves `/docs` at the redirect URI of a satellite to a browser that signs in there.
+/// Serves `/docs` or `/graphql` at the redirect URI of a satellite to a browser that signs in there.
 #[derive(Clone, Debug)]
 struct Landing {
     satellite: Option<Satellite>,
@@ -304,12 +304,12 @@ impl Landing {
         Landing { satellite: state.authenticator.as_satellite().cloned(), app }
     }
 
-    /// The request, or one for `/docs` in its place.
+    /// The request, or one for our own page in its place.
     async fn applied(&self, request: Request) -> Request {
         let Some(satellite) = &self.satellite else { return request };
         let (mut head, body) = request.into_parts();
-        if satellite.lands_at_docs(&head, self.app).await {
-            head.uri = Uri::from_static("/docs");
+        if let Some(page) = satellite.landing_page(&head, self.app).await {
+            head.uri = Uri::from_static(page);
         }
         Request::from_parts(head, body)
     }

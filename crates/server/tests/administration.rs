@@ -5,7 +5,9 @@ use identity::account::{Account, AccountKind};
 use identity::password::{Password, PasswordHash};
 use identity::password_link::LinkPurpose;
 use identity::timestamp::Timestamp;
-use peristyle::administration::{AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, NullableChange, RoleChange};
+use peristyle::administration::{
+    AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, NullableChange, PermissionsChange, RoleChange,
+};
 use store::hub_records::Records;
 use store::hub_records::accounts;
 use store::hub_records::audit_log::AuditContext;
@@ -17,8 +19,12 @@ async fn create(by: Administration<'_>, name: &str, roles: &[&str]) -> Result<Ac
     by.create_account(AccountKind::User, new, None).await
 }
 
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
 fn with_permissions(names: &[&str]) -> RoleChange {
-    RoleChange { permissions: Some(names.iter().map(|name| (*name).to_owned()).collect()), ..RoleChange::default() }
+    RoleChange { permissions: PermissionsChange::Replace(strings(names)), ..RoleChange::default() }
 }
 
 fn administration(records: &Records, actor: Actor) -> Administration<'_> {
@@ -82,6 +88,37 @@ async fn an_account_grants_and_changes_only_what_it_holds() {
     assert!(matches!(create(by_keeper, "y", &[]).await, Err(AdminError::Forbidden("iam.account.create"))));
     operator.remove_account(keeper.id).await.expect("gone");
     assert!(matches!(by_keeper.remove_account(clerk.id).await, Err(AdminError::Forbidden("iam.account.delete"))));
+}
+
+// contract I12.4, I16.5
+#[tokio::test]
+async fn permissions_that_are_added_and_removed_leave_the_others_of_the_role() {
+    let database = Database::open("sqlite::memory:", &DatabaseSettings::default()).expect("a database");
+    let records = Records::of(&database).expect("records");
+    records.migrate().await.expect("steps");
+    let operator = administration(&records, Actor::CommandLine);
+    let clerk = NameOrId::Name("clerk");
+    let alter = |add: &[&str], remove: &[&str]| RoleChange {
+        permissions: PermissionsChange::Alter { add: strings(add), remove: strings(remove) },
+        ..RoleChange::default()
+    };
+    operator.create_role("clerk", with_permissions(&["shop.order.get", "shop.order.update"])).await.expect("a role");
+    let role =
+        operator.update_role(clerk, alter(&["shop.order.create", "shop.order.get"], &["shop.order.update"])).await.expect("a change");
+    let names: Vec<&str> = role.permissions.iter().map(identity::account::Permission::as_str).collect();
+    assert_eq!(names, ["shop.order.create", "shop.order.get"]);
+
+    let refused = async |change| operator.update_role(clerk, change).await.expect_err("refused").to_string();
+    assert!(refused(alter(&[], &["shop.ordr.get"])).await.contains("does not have the permission shop.ordr.get"));
+    assert!(refused(alter(&["a.b.c"], &["a.b.c"])).await.contains("a.b.c is added and removed"));
+    assert!(refused(alter(&["order"], &[])).await.contains("context.resource.action"));
+
+    // An account adds only what it holds.
+    operator.create_role("keeper", with_permissions(&["iam.role.update", "shop.order.create", "shop.order.get"])).await.expect("a role");
+    let keeper = create(operator, "keeper", &["keeper"]).await.expect("an account");
+    let by_keeper = administration(&records, Actor::Account(keeper.id));
+    assert!(matches!(by_keeper.update_role(clerk, alter(&["shop.order.delete"], &[])).await, Err(AdminError::Rights(_))));
+    by_keeper.update_role(clerk, alter(&[], &["shop.order.create"])).await.expect("a change");
 }
 
 // contract I16.1

@@ -1,7 +1,7 @@
 //! A client's redirect URI: checked once, at registration, and then compared byte for byte.
 
 use crate::form;
-use crate::origin::{host, spelled};
+use crate::origin::{host, is_loopback, spelled};
 
 pub const MAX_REDIRECT_BYTES: usize = 2_000;
 /// The parameters that the hub adds. In a registered query they would make the answer ambiguous.
@@ -114,10 +114,4 @@ impl<'a> AbsoluteUrl<'a> {
 
 fn escapes_are_whole(text: &str) -> bool {
     text.split('%').skip(1).all(|rest| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit()))
-}
-
-fn is_loopback(host: &str) -> bool {
-    let numbers: Vec<&str> = host.split('.').collect();
-    let is_127 = numbers.len() == 4 && numbers[0] == "127" && numbers.iter().all(|number| number.parse::<u8>().is_ok());
-    host == "localhost" || host.ends_with(".localhost") || host == "[::1]" || is_127
 }

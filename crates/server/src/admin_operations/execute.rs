@@ -147,7 +147,7 @@ impl Executor<'_> {
         RoleChange {
             name: input.string("name"),
             description: input.nullable_string("description"),
-            permissions: input.strings("permissions"),
+            permissions: input.strings("permissions").into(),
         }
     }
 

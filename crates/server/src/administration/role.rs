@@ -14,12 +14,53 @@ use super::{AdminError, Administration, ChangeTransaction, NameOrId, NullableCha
 
 const TAKEN: &str = "a role with this name";
 
-/// A change of a role; a field that is `None` stays.
+/// A change of a role; a name that is `None` stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleChange {
     pub name: Option<String>,
     pub description: NullableChange,
-    pub permissions: Option<Vec<String>>,
+    pub permissions: PermissionsChange,
+}
+
+/// A change of the permissions of a role.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PermissionsChange {
+    #[default]
+    Keep,
+    Replace(Vec<String>),
+    /// The others stay.
+    Alter {
+        add: Vec<String>,
+        remove: Vec<String>,
+    },
+}
+
+impl From<Option<Vec<String>>> for PermissionsChange {
+    /// An absent list keeps the stored one.
+    fn from(list: Option<Vec<String>>) -> Self {
+        list.map_or(PermissionsChange::Keep, PermissionsChange::Replace)
+    }
+}
+
+impl PermissionsChange {
+    /// The permissions after the change of the role with this name.
+    fn apply(&self, name: &str, stored: &BTreeSet<Permission>) -> Result<BTreeSet<Permission>, AdminError> {
+        match self {
+            PermissionsChange::Keep => Ok(stored.clone()),
+            PermissionsChange::Replace(list) => parse_permissions(list),
+            PermissionsChange::Alter { add, remove } => {
+                let (added, removed) = (parse_permissions(add)?, parse_permissions(remove)?);
+                if let Some(both) = added.intersection(&removed).next() {
+                    return Err(AdminError::Invalid(format!("the permission {} is added and removed; name it once", both.as_str())));
+                }
+                // A misspelled name would leave the right in place, unnoticed.
+                if let Some(absent) = removed.difference(stored).next() {
+                    return Err(AdminError::Invalid(format!("the role {name} does not have the permission {}", absent.as_str())));
+                }
+                Ok(stored.difference(&removed).chain(&added).cloned().collect())
+            }
+        }
+    }
 }
 
 /// Checks the name of a role. No name may look like that of the built-in role.
@@ -43,7 +84,7 @@ fn parse_permissions(names: &[String]) -> Result<BTreeSet<Permission>, AdminErro
 impl Administration<'_> {
     pub async fn create_role(&self, name: &str, new: RoleChange) -> Result<RoleRecord, AdminError> {
         let mut tx = self.begin("iam.role.create").await?;
-        let permissions = parse_permissions(&new.permissions.unwrap_or_default())?;
+        let permissions = new.permissions.apply(name, &BTreeSet::new())?;
         tx.may_grant(&RolePermissions::Listed(permissions.clone()))?;
         let description = new.description.parse(None, parse_description)?;
         let role = RoleRecord { id: random::uuid(), name: parse_role_name(name)?, description, permissions };
@@ -58,10 +99,8 @@ impl Administration<'_> {
         let mut role = tx.role(which).await?;
         let old = describe_role(&role);
         tx.may_grant(role.role().holding())?;
-        if let Some(permissions) = &change.permissions {
-            role.permissions = parse_permissions(permissions)?;
-            tx.may_grant(role.role().holding())?;
-        }
+        role.permissions = change.permissions.apply(&role.name, &role.permissions)?;
+        tx.may_grant(role.role().holding())?;
         if let Some(name) = &change.name {
             role.name = parse_role_name(name)?;
         }

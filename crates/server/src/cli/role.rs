@@ -6,7 +6,7 @@ use store::hub_records::roles::{self, RoleRecord};
 use store::hub_records::summaries;
 use uuid::Uuid;
 
-use crate::administration::{NameOrId, RoleChange, describe_role};
+use crate::administration::{NameOrId, PermissionsChange, RoleChange, describe_role};
 
 use super::admin_context::{AdminContext, MAX_NAMES, RecordTable, RecordsUse, require_change, select};
 use super::{CommandError, usage};
@@ -29,18 +29,14 @@ pub(super) enum RoleAction {
     /// Show one role, its permissions and its accounts
     #[command(after_help = "Example:\n  peristyle role show --name clerk")]
     Show(RoleSelector),
-    /// Replace the permissions of a role, or rename it
-    #[command(after_help = "Example:\n  peristyle role update --name clerk --permission shop.order.get")]
+    /// Change the permissions of a role, or rename it
+    #[command(after_help = "Example:\n  peristyle role update --name clerk --add-permission shop.order.update")]
     Update {
         /// Its name
         #[arg(long)]
         name: String,
-        /// A permission that replaces those it has; repeat for several
-        #[arg(long = "permission")]
-        permissions: Vec<String>,
-        /// Remove all permissions
-        #[arg(long, conflicts_with = "permissions")]
-        no_permissions: bool,
+        #[command(flatten)]
+        permissions: PermissionFlags,
         /// A new name
         #[arg(long)]
         rename: Option<String>,
@@ -75,6 +71,35 @@ pub(super) struct RoleSelector {
     id: Option<Uuid>,
 }
 
+/// Either all permissions of the role, or those that it gets and loses.
+#[derive(Debug, clap::Args)]
+pub(super) struct PermissionFlags {
+    /// A permission that it gets beside those it has; repeat for several
+    #[arg(long = "add-permission", value_name = "PERMISSION")]
+    add: Vec<String>,
+    /// A permission that it loses; repeat for several
+    #[arg(long = "remove-permission", value_name = "PERMISSION")]
+    remove: Vec<String>,
+    /// A permission that replaces all that it has; repeat for several
+    #[arg(long = "permission", conflicts_with_all = ["add", "remove"])]
+    replace: Vec<String>,
+    /// Remove all permissions
+    #[arg(long, conflicts_with_all = ["replace", "add", "remove"])]
+    no_permissions: bool,
+}
+
+impl PermissionFlags {
+    fn change(self) -> PermissionsChange {
+        if self.no_permissions || !self.replace.is_empty() {
+            return PermissionsChange::Replace(self.replace);
+        }
+        if self.add.is_empty() && self.remove.is_empty() {
+            return PermissionsChange::Keep;
+        }
+        PermissionsChange::Alter { add: self.add, remove: self.remove }
+    }
+}
+
 fn permissions(role: &RoleRecord) -> Vec<&str> {
     if role.id == identity::account::ADMINISTRATOR {
         return vec!["everything"];
@@ -91,7 +116,7 @@ pub(super) async fn run(context: &AdminContext, action: RoleAction) -> Result<()
     let (records, administration) = (&context.records, context.administration());
     match action {
         RoleAction::Add { name, permissions } => {
-            let new = RoleChange { permissions: Some(permissions), ..RoleChange::default() };
+            let new = RoleChange { permissions: PermissionsChange::Replace(permissions), ..RoleChange::default() };
             let role = context.add(async |administration| administration.create_role(&name, new.clone()).await).await?;
             context.print_change(&format!("role {name} was added: {}", role.id), describe_role(&role))
         }
@@ -110,10 +135,9 @@ pub(super) async fn run(context: &AdminContext, action: RoleAction) -> Result<()
                 .accounts(&accounts);
             context.show(&table, describe_role(&role), json!({ "accounts": accounts.names, "accountCount": accounts.all }))
         }
-        RoleAction::Update { name, permissions, no_permissions, rename } => {
-            let permissions = (no_permissions || !permissions.is_empty()).then_some(permissions);
-            let change = RoleChange { name: rename, permissions, ..RoleChange::default() };
-            require_change(&change, "--permission, --no-permissions, --rename")?;
+        RoleAction::Update { name, permissions, rename } => {
+            let change = RoleChange { name: rename, permissions: permissions.change(), ..RoleChange::default() };
+            require_change(&change, "--add-permission, --remove-permission, --permission, --no-permissions, --rename")?;
             let role = find(context, &RoleSelector { name: Some(name), id: None }).await?;
             let role = administration.update_role(NameOrId::Id(role.id), change).await?;
             context.print_change(&format!("role {} was updated", role.name), describe_role(&role))

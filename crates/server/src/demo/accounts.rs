@@ -9,7 +9,9 @@ use store::hub_records::audit_log::AuditContext;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::administration::{AccountChange, Actor, AdminError, Administration, ClientChange, NullableChange, RoleChange};
+use crate::administration::{
+    AccountChange, Actor, AdminError, Administration, ClientChange, NullableChange, PermissionsChange, RoleChange,
+};
 use crate::config::Secret;
 use crate::{boot, clock, random};
 
@@ -90,7 +92,7 @@ pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<Hub
         administration.create_tenant(Some(tenant_id(region.tenant)?), region.code, region.name).await?;
     }
     for (name, permissions) in ROLES {
-        let permissions = Some(permissions.iter().map(|permission| (*permission).to_owned()).collect());
+        let permissions = PermissionsChange::Replace(permissions.iter().map(|permission| (*permission).to_owned()).collect());
         administration.create_role(name, RoleChange { permissions, ..RoleChange::default() }).await?;
     }
     let mut accounts = Vec::new();

@@ -82,6 +82,8 @@ pub(super) struct AccountPage<'a> {
     pub(super) id: Uuid,
     pub(super) name: &'a str,
     pub(super) email: Option<&'a str>,
+    /// Whether `/docs` has something for the account.
+    pub(super) may_read_records: bool,
     /// The session of this browser, then the others, the one used last first.
     pub(super) sessions: Vec<SessionRow>,
     pub(super) more: i64,

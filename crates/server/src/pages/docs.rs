@@ -50,7 +50,11 @@ impl SignIn {
         }
     }
 
-    /// The word of the page for it.
+    /// A page that knows how people sign in.
+    pub(super) fn written_into(self, page: &str) -> String {
+        page.replace("data-sign-in=\"\"", &format!("data-sign-in=\"{}\"", self.as_str()))
+    }
+
     fn as_str(self) -> &'static str {
         match self {
             SignIn::None => "none",
@@ -73,11 +77,11 @@ const PAGE: [Asset; 4] = [
     ("/docs/style.css", STYLE, include_str!("docs/style.css")),
     ("/docs/mark.svg", IMAGE, include_str!("docs/mark.svg")),
 ];
-const SCRIPTS: [Asset; 29] = scripts! {
+const SCRIPTS: [Asset; 33] = scripts! {
     "account.js" "answer.js" "catalog.js" "complete.js" "diagram.js" "dom.js" "editor.js" "examples.js" "explain.js"
-    "fragment.js" "grammar.js" "history.js" "inputs.js" "json.js" "main.js" "menu.js" "paint.js" "payload.js"
-    "playground.js" "pointer.js" "programs.js" "reference.js" "request.js" "session.js" "snippets.js" "sql.js"
-    "suggestions.js" "table.js" "writes.js"
+    "fields-input.js" "fragment.js" "grammar.js" "history.js" "inputs.js" "json.js" "lists.js" "main.js" "menu.js" "paging.js"
+    "paint.js" "payload.js" "playground.js" "pointer.js" "programs.js" "reference.js" "request.js" "session.js" "snippets.js"
+    "sql.js" "suggestions.js" "table.js" "withheld.js" "writes.js"
 };
 
 pub(super) fn routes<S>(sign_in: SignIn) -> Router<S>
@@ -88,8 +92,7 @@ where
     GraphqlService: FromRef<S>,
 {
     let page = PAGE.into_iter().chain(SCRIPTS).fold(Router::new(), |router, (path, media_type, text)| {
-        let text = text.replace("data-sign-in=\"\"", &format!("data-sign-in=\"{}\"", sign_in.as_str()));
-        let file = StaticDocument::new(media_type, text);
+        let file = StaticDocument::new(media_type, sign_in.written_into(text));
         router.route(path, get(async move |_: Caller, headers: HeaderMap| with_page_headers(file.answer(&headers))))
     });
     page.route("/docs/resources.json", get(visible_resources))

@@ -14,7 +14,7 @@ use crate::graphql::{self, GraphqlService};
 use crate::http::etag::StaticDocument;
 use crate::http::request_context::wants_page;
 
-use super::docs::{Asset, HTML, SCRIPT, STYLE, with_page_headers};
+use super::docs::{Asset, HTML, SCRIPT, STYLE, SignIn, with_page_headers};
 
 const PAGE: &str = include_str!("graphql/index.html");
 const FILES: [Asset; 3] = [
@@ -23,13 +23,13 @@ const FILES: [Asset; 3] = [
     ("/graphql/queries.js", SCRIPT, include_str!("graphql/queries.js")),
 ];
 
-pub(super) fn routes<S>() -> Router<S>
+pub(super) fn routes<S>(sign_in: SignIn) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
     GraphqlService: FromRef<S>,
 {
-    let page = StaticDocument::new(HTML, PAGE);
+    let page = StaticDocument::new(HTML, sign_in.written_into(PAGE));
     let endpoint = move |State(service): State<GraphqlService>, request: Request| {
         let page = is_opened(&request).then(|| page.answer(request.headers()));
         async move {

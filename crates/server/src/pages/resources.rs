@@ -2,7 +2,7 @@
 
 mod writes;
 
-use query::catalog::{Catalog, FieldId, Relation, Resource, ResourceId};
+use query::catalog::{Catalog, Derived, Field, FieldId, Relation, Resource, ResourceId};
 use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
@@ -90,6 +90,11 @@ struct DescribedField<'c> {
     /// What a derived field is computed from.
     #[serde(skip_serializing_if = "Option::is_none")]
     derived: Option<String>,
+    /// The period that a bucket is the start of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bucket: Option<&'static str>,
+    /// Whether rows show the field without naming it.
+    eager: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -160,6 +165,15 @@ fn describe_field<'c>(catalog: &Catalog, (resource, id): (&'c Resource, FieldId)
         functions: if usable { field.kind.functions() } else { Vec::new() },
         sortable: usable && field.kind.is_sortable(),
         derived: query::describe::origin(catalog, resource, field),
+        bucket: bucket(field),
+        eager: field.eager,
+    }
+}
+
+fn bucket(field: &Field) -> Option<&'static str> {
+    match &field.derived {
+        Some(Derived::Bucket(bucket)) => Some(bucket.unit.as_str()),
+        _ => None,
     }
 }
 

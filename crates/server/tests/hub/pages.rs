@@ -4,7 +4,7 @@ use store::hub_records::Bind;
 
 use crate::support::proxy::{Proxy, ProxyMode};
 use crate::support::{BACKENDS, Backend, Response, Server, get};
-use crate::test_hub::{PASSWORD, TestHub, authorize, posted, setup, verifier};
+use crate::test_hub::{PASSWORD, TestHub, authorize, cookie, posted, setup, verifier};
 
 /// The `Accept` header of a browser that opens a URL.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8";
@@ -203,5 +203,19 @@ async fn the_account_page_tells_equal_browsers_apart_by_time_and_client_address(
         }
         assert!(page.contains("Last used just now") && page.contains("from 203.0.113.1"), "{page}");
         assert!(page.contains("<label for=\"present\">Current password</label>"), "{page}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_account_page_leads_to_the_records_of_the_hub_only_if_the_account_may_read_some() {
+    // contract I22.6
+    let hub = TestHub::start(Backend::Sqlite).await;
+    for (name, permissions, expected) in
+        [("keeper", &["iam.account.get"][..], true), ("clerk", &["shop.note.get"], false), ("nobody", &[], false)]
+    {
+        hub.add_account(name, permissions).await;
+        let signed = hub.send(&posted("/sign-in", &[("username", name), ("password", PASSWORD)])).await;
+        let page = hub.send(&get("/").header("cookie", &cookie(&signed))).await;
+        assert_eq!((page.status(), page.text().contains("href=\"/docs\"")), (200, expected), "{name}");
     }
 }

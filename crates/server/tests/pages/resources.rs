@@ -77,6 +77,32 @@ async fn each_permission_shows_only_what_it_grants() {
     server.post(&address, "").await.good();
 }
 
+// contract E8.14
+#[tokio::test]
+async fn a_derived_field_says_what_it_is_computed_from_and_whether_it_must_be_named() {
+    let manifest = r#"
+[resource.shop.customer.fields]
+id         = { type = "bigint", key = true }
+joinedOn   = "date"
+year       = { bucket = "year", of = "joinedOn" }
+orderCount = { count = "orders", eager = false }
+[resource.shop.customer.relations]
+orders = { many = "shop.order", on = { id = "customerId" } }
+[resource.shop.order.fields]
+id         = { type = "bigint", key = true }
+customerId = "bigint"
+"#;
+    let script = "CREATE TABLE customers (id INTEGER PRIMARY KEY, joined_on TEXT); CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER);";
+    let database = Database::with(Backend::Sqlite, script).await;
+    let server = Setup::new(manifest).serve(&database).await;
+    let all = server.get(PATH).await.good();
+    let fields = &find(&all["resources"], "shop.customer")["fields"];
+    let described = |name: &str| ["eager", "bucket", "derived"].map(|part| find(fields, name)[part].clone());
+    assert_eq!(described("joinedOn"), [json!(true), Value::Null, Value::Null]);
+    assert_eq!(described("year"), [json!(true), json!("year"), json!("start of the year of `joinedOn` in UTC")]);
+    assert_eq!(described("orderCount"), [json!(false), Value::Null, json!("count of `orders`; shown only if it is named")]);
+}
+
 // contract E8.2, contract E3.2
 #[tokio::test]
 async fn under_strategy_none_no_header_shows_more() {

@@ -56,6 +56,8 @@ async fn invalid_arguments_are_reported_in_one_line() {
         ),
         ("account update --username ana --active maybe", "'maybe' for '--active <ACTIVE>' [possible values: true, false]"),
         ("account update --username ana --role clerk --no-roles", "cannot be used with"),
+        ("role update --name clerk --permission a.b.c --add-permission a.b.d", "cannot be used with"),
+        ("role update --name clerk --remove-permission a.b.c --no-permissions", "cannot be used with"),
         ("client update --id shop --grant implicit", "authorization_code, refresh_token or password is expected"),
         ("client update --id shop --access-token-seconds soon", "a whole number of seconds is expected"),
         ("session end --id x", "an id is expected"),
@@ -99,7 +101,7 @@ async fn an_update_without_flags_is_refused() {
     assert_eq!(commands.run("event list"), before, "nothing was changed");
 }
 
-// contract B3.7, I16.1, I16.4
+// contract B3.7, I16.1, I16.4, I16.5
 #[tokio::test]
 async fn an_account_is_added_changed_and_removed() {
     for backend in BACKENDS {
@@ -124,6 +126,11 @@ async fn an_account_is_added_changed_and_removed() {
         commands.run("role update --name clerk --permission shop.order.get");
         let accounts = object(&commands.run("account list --json"));
         assert_eq!(accounts["accounts"][1]["dPermissions"]["all"], serde_json::json!(["shop.order.get"]));
+        commands.run("role update --name clerk --add-permission shop.order.create --add-permission shop.order.delete");
+        commands.run("role update --name clerk --remove-permission shop.order.get --remove-permission shop.order.delete");
+        let accounts = object(&commands.run("account list --json"));
+        assert_eq!(accounts["accounts"][1]["dPermissions"]["all"], serde_json::json!(["shop.order.create"]), "the others stay");
+        assert!(commands.refused("role update --name clerk --remove-permission shop.order.get").contains("does not have"));
         let changed = object(&commands.run("account update --username bo --active false --json"));
         assert_eq!(changed["isActive"], false);
         let (good, message) = commands.succeeded_with_input("account password --username bo --password-stdin", "a new password");
@@ -140,6 +147,8 @@ async fn an_account_is_added_changed_and_removed() {
                 "tenant.created",
                 "account.created",
                 "account.created",
+                "role.updated",
+                "role.updated",
                 "role.updated",
                 "account.updated",
                 "account.password-changed",

@@ -1,7 +1,8 @@
 //! Errors at boot: one message, nothing on standard output, a non-zero exit code.
 
+use crate::hub_fixture::HubFixture;
 use crate::program::{Folder, MANIFEST};
-use crate::support::get;
+use crate::support::{Backend, get};
 
 // contract B1.1
 #[test]
@@ -230,6 +231,15 @@ async fn without_a_manifest_at_the_default_path_the_server_starts_with_a_warning
     get("/api/shop/customers/list").send(serving.address).await.problem(404);
     serving.stop();
     assert!(folder.path("peristyle.db").exists(), "sqlite://peristyle.db is the default");
+}
+
+// contract B1.3
+#[tokio::test]
+async fn a_hub_without_a_manifest_starts_without_that_warning() {
+    let fixture = HubFixture::open(Backend::Sqlite).await;
+    let log = fixture.serve().stop();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("peristyle.toml")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("INFO") && lines[0].contains("its own records"), "{lines:?}");
 }
 
 // contract B1.3

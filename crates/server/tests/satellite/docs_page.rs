@@ -1,4 +1,4 @@
-//! Signing in on `/docs` of a satellite: which page the hub's redirect opens, and a silent login.
+//! Signing in on `/docs` and `/graphql` of a satellite: which page the hub's redirect opens, and a silent login.
 
 use identity::client::Redirect;
 
@@ -28,7 +28,8 @@ fn app() -> tempfile::TempDir {
 async fn landing(pair: &Pair, path: &str, state: &str) -> &'static str {
     let answer = pair.satellite.send(&get(&format!("{path}?code=c-1&state={state}&iss=x")).header("accept", "text/html")).await;
     let text = answer.text();
-    if text.contains("/docs/main.js") {
+    let page = ["docs", "graphql"].into_iter().find(|page| text.contains(&format!("/{page}/main.js")));
+    if let Some(page) = page {
         assert_eq!(
             (answer.status(), answer.header("referrer-policy"), answer.header("x-frame-options")),
             (200, Some("no-referrer"), Some("DENY"))
@@ -36,7 +37,7 @@ async fn landing(pair: &Pair, path: &str, state: &str) -> &'static str {
         assert!(answer.header("content-security-policy").unwrap().contains("script-src 'self'"));
         // attack 37
         assert!(!text.contains("c-1") && text.contains("data-sign-in=\"satellite\""), "{text}");
-        return "docs";
+        return page;
     }
     if text == "index of the app" { "app" } else { "refusal" }
 }
@@ -53,6 +54,8 @@ async fn without_an_app_the_hub_sends_browsers_to_the_page() {
         let state = state_of(&pair, "/auth/login").await;
         assert_eq!(landing(&pair, path, &state).await, "docs", "{path}");
         assert_eq!(landing(&pair, path, "unknown").await, "docs", "{path}");
+        let state = state_of(&pair, "/auth/login?return_to=/graphql").await;
+        assert_eq!(landing(&pair, path, &state).await, "graphql", "{path}");
         let home = pair.satellite.send(&get("/nowhere").header("accept", "text/html")).await;
         assert!(home.text().contains("<a href=\"/docs\">"), "{}", home.text());
     }
@@ -72,6 +75,8 @@ async fn with_an_app_only_a_login_that_began_at_the_page_ends_there() {
         ("/auth/login?return_to=/docs", "docs"),
         ("/auth/login?return_to=/docs%23resource=shop.note", "docs"),
         ("/auth/login?return_to=/docs/", "docs"),
+        ("/auth/login?return_to=/graphql", "graphql"),
+        ("/auth/login?return_to=/graphqls", "app"),
         ("/auth/login", "app"),
         ("/auth/login?return_to=/orders", "app"),
         ("/auth/login?return_to=/docsomething", "app"),

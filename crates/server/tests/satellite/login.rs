@@ -46,6 +46,28 @@ async fn an_app_signs_in_through_its_satellite_and_queries_with_the_token() {
     }
 }
 
+// contract I30.13
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_names_this_machine_in_another_way_begins_at_app_url() {
+    let pair = Pair::start().await;
+    let login = "/auth/login?return_to=/docs%23a&prompt=none";
+    let begun = async |path: &str, host: &str, accept: &str| {
+        let request = get(path).header("host", host).header("accept", accept);
+        pair.satellite.send(&request).await.header("location").expect("a redirect").to_owned()
+    };
+    let moved = format!("http://127.0.0.1:4001{login}");
+    for host in ["localhost:4001", "LOCALHOST:4001", "[::1]:4001", "127.0.0.2:4001"] {
+        assert_eq!(begun(login, host, "text/html").await, moved, "{host}");
+    }
+    assert_eq!(begun("/api/auth/login", "localhost:4001", "text/html").await, "http://127.0.0.1:4001/api/auth/login");
+    // Another port or another machine may be a proxy that changes the host, and a program keeps its cookies itself.
+    for (host, accept) in
+        [("127.0.0.1:4001", "text/html"), ("localhost:8080", "text/html"), ("localhost", "text/html"), ("localhost:4001", "*/*")]
+    {
+        assert!(begun(login, host, accept).await.starts_with(ISSUER), "{host} {accept}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_browser_that_started_a_login_finishes_it_and_only_once() {
     // contract I30.3, attack 16, attack 17

@@ -10,6 +10,7 @@ use identity::parameters::Parameters;
 use identity::password::{Password, Proof};
 use identity::revocation::Revocation;
 use identity::session::LiveSession;
+use query::catalog::OWN_CONTEXTS;
 use store::hub_records::revocation;
 use store::hub_records::sessions::{self, SessionDetails};
 use uuid::Uuid;
@@ -51,12 +52,19 @@ async fn show(hub: &Hub, context: &RequestContext, refusal: Option<&PasswordRefu
         id: account.id,
         name: name_of(&account),
         email: account.email.as_deref(),
+        may_read_records: may_read_records(&account),
         more: listed.all.saturating_sub(MAX_SESSIONS),
         sessions: listed.seen.into_iter().map(|seen| session_line(seen, live)).collect(),
         notice: Notice::from_word(parameters.get("done")).filter(|_| refusal.is_none()),
         refusal,
     };
     Ok(pages::account(&page))
+}
+
+/// Whether `/docs` has records of the hub for an account.
+fn may_read_records(account: &Account) -> bool {
+    let is_own = |permission: &str| permission.split_once('.').is_some_and(|(context, _)| OWN_CONTEXTS.contains(&context));
+    account.rights.are_everything() || account.rights.all().any(is_own)
 }
 
 fn session_line(seen: SessionDetails, live: LiveSession) -> SessionRow {

@@ -24,13 +24,16 @@ export class Answer {
     this.status = element('p', { class: 'status', role: 'status' });
     this.cancel = element('button', { type: 'button', class: 'small', hidden: true, onclick: () => this.outcomes[this.side].cancel?.() }, 'Cancel');
     this.tools = element('span', { class: 'tools' });
+    const turn = (name, words) => element('button', { type: 'button', class: 'small', disabled: true, onclick: () => this.pages?.[name]?.() }, words);
+    this.pageButtons = { previous: turn('previous', 'Previous page'), next: turn('next', 'Next page') };
+    this.pager = element('span', { class: 'pager', role: 'group', 'aria-label': 'Pages', hidden: true }, Object.values(this.pageButtons));
     const names = canExplain ? ['Table', 'JSON', 'SQL'] : ['Table', 'JSON'];
     this.tabs = names.map((name) =>
       element('button', { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': `panel-${name}`, onclick: () => this.select(name) }, name),
     );
     this.panels = names.map((name) => element('div', { role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}`, tabindex: '0' }));
     const list = element('div', { role: 'tablist', 'aria-label': 'Answer', onkeydown: (event) => this.key(event) }, this.tabs);
-    this.node = element('div', { class: 'answer' }, element('div', { class: 'bar' }, list, this.tools), element('div', { class: 'status-line' }, this.status, this.cancel), this.panels);
+    this.node = element('div', { class: 'answer' }, element('div', { class: 'bar' }, list, this.tools), element('div', { class: 'status-line' }, this.status, this.cancel, this.pager), this.panels);
     this.select('Table', 'quietly');
     this.blank('rows', 'Run the statement to see rows here.');
   }
@@ -62,6 +65,7 @@ export class Answer {
     }
     // These tools are for the rows; the SQL has its own buttons.
     this.tools.hidden = name === 'SQL';
+    this.pager.hidden = this.tools.hidden || !this.hasPages;
     this.showStatus();
     if (name === 'SQL' && how !== 'quietly') this.onSql();
   }
@@ -103,8 +107,25 @@ export class Answer {
     if (losesFocus) this.panel(this.selected).focus({ preventScroll: true });
   }
 
+  /** Offers the pages beside the rows, `{previous, next}`. The focus goes on to what is left. */
+  showPages(pages) {
+    const focused = Object.values(this.pageButtons).find((button) => button === document.activeElement);
+    this.pages = pages;
+    for (const [name, button] of Object.entries(this.pageButtons)) button.disabled = !pages?.[name];
+    this.pager.hidden = this.tools.hidden || !this.hasPages;
+    if (!focused || (!focused.disabled && !this.pager.hidden)) return;
+    const other = Object.values(this.pageButtons).find((button) => !button.disabled);
+    (other ?? this.panel(this.selected)).focus({ preventScroll: true });
+  }
+
+  get hasPages() {
+    return Object.values(this.pageButtons).some((button) => !button.disabled);
+  }
+
   /** While a request runs. */
   busy(side, cancel) {
+    // A page that is on its way is not turned again.
+    if (side === 'rows') this.pages = null;
     this.setOutcome(side, { kind: '', line: side === 'sql' ? 'Asking for the SQL…' : 'Running…', cancel });
   }
 
@@ -116,22 +137,24 @@ export class Answer {
   failed(side, line, detail) {
     this.setOutcome(side, { kind: 'bad', line });
     this.blank(side, detail);
+    if (side === 'rows') this.showPages(null);
   }
 
-  /** Shows a successful answer; `scope` is that of `rowsTable`. Returns a line about it. */
-  rows({ status, text, bytes, milliseconds }, scope) {
+  /** Shows a successful answer; `scope` is that of `rowsTable`, `pages` are those beside it. Returns a line about it. */
+  rows({ status, text, bytes, milliseconds }, { scope, pages }) {
     const done = (what) => this.setOutcome('rows', { kind: 'good', line: [status, what, `${milliseconds} ms`, size(bytes)].filter((part) => part !== '').join(' · ') });
     this.valuesOf = undefined;
+    this.showPages(pages);
     const save = element('button', { type: 'button', class: 'small', onclick: () => download(text) }, 'Download');
     this.tools.replaceChildren(copyButton(() => text, 'the answer'), save);
     if (bytes <= MAX_SHOWN_BYTES) {
-      const what = this.draw(text, scope);
+      const what = this.draw(text, scope, pages);
       done(what);
       return what;
     }
     done('');
     const show = () => {
-      done(this.draw(text, scope));
+      done(this.draw(text, scope, pages));
       this.panel('Table').focus({ preventScroll: true });
     };
     const anyway = element('button', { type: 'button', onclick: show }, 'Show it anyway');
@@ -142,7 +165,7 @@ export class Answer {
   }
 
   /** Draws an answer. Returns the number of rows as a text. */
-  draw(text, scope) {
+  draw(text, scope, pages) {
     const { root, faults } = parse(text);
     if (!root || faults.length > 0) {
       this.panel('Table').replaceChildren(element('p', { class: 'blank' }, 'The answer cannot be shown as a table.'));
@@ -160,7 +183,11 @@ export class Answer {
     if (scope) this.valuesOf = valuesIn(rows.slice(0, MAX_SAMPLED), text);
     this.panel('Table').replaceChildren(rows.length > 0 ? rowsTable(rows, text, { scope }) : element('p', { class: 'blank' }, 'No rows match.'));
     const total = member(root, 'total');
-    return counted(rows.length, 'row') + (total ? ` of ${Number(text.slice(total.start, total.end)).toLocaleString('en')}` : '');
+    const of = total ? ` of ${Number(text.slice(total.start, total.end)).toLocaleString('en')}` : '';
+    const end = member(root, 'next') && !pages?.next ? ' · no more pages' : '';
+    const first = rows.length > 0 ? pages?.first ?? 1 : 1;
+    const last = (first + rows.length - 1).toLocaleString('en');
+    return first > 1 ? `rows ${first.toLocaleString('en')} to ${last}${of}` : `${counted(rows.length, 'row')}${of}${end}`;
   }
 
   /** Shows the SQL of an answer of `…/explain`, below a note if there is one. */

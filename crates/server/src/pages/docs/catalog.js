@@ -1,5 +1,8 @@
 // The resources that the caller may see, from /docs/resources.json.
 
+/** The operations of the playground, by the words that people choose. */
+export const OPERATIONS = { paginate: 'paginate', keysetPaginate: 'keyset-paginate', list: 'list', find: 'find', findById: 'find by id' };
+
 /** Loads the resources; the token may be empty. */
 export async function load(token) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};

@@ -5,39 +5,44 @@ import { linkTo } from './fragment.js';
 
 const BOX = { width: 208, height: 50 };
 const GAP = 14;
+/** Above and below the boxes: room for a line from a box to itself. */
+const LOOP = 22;
 /** More neighbours would hide the drawing; the table of relations has them all. */
 const MAX_SIDE = 8;
 const MAX_LETTERS = 25;
 
-/** The neighbours: those that the resource leads to, and those that lead to it. */
+/** The neighbours: those that the resource leads to, and those that lead to it; and its relations to itself. */
 export function neighbours(resource, catalog) {
   const outgoing = new Map();
+  const own = [];
   for (const { name, many, target } of resource.relations) {
-    if (catalog.resource(target)) outgoing.set(target, [...(outgoing.get(target) ?? []), `${name} · ${many ? 'many' : 'one'}`]);
+    if (target === resource.name) own.push(name);
+    else if (catalog.resource(target)) outgoing.set(target, [...(outgoing.get(target) ?? []), `${name} · ${many ? 'many' : 'one'}`]);
   }
   const incoming = new Map();
   for (const other of catalog.resources.filter(({ name }) => name !== resource.name && !outgoing.has(name))) {
     const names = other.relations.filter(({ target }) => target === resource.name).map(({ name }) => `its ${name}`);
     if (names.length > 0) incoming.set(other.name, names);
   }
-  return { outgoing: [...outgoing], incoming: [...incoming] };
+  return { outgoing: [...outgoing], incoming: [...incoming], own };
 }
 
 /** The drawing, or null for a resource without neighbours. On a narrow screen the neighbours stand below the resource. */
 export function diagram(resource, catalog, isNarrow) {
-  const { outgoing, incoming } = neighbours(resource, catalog);
-  if (outgoing.length + incoming.length === 0) return null;
-  return isNarrow ? narrow(resource, [...outgoing, ...incoming].slice(0, MAX_SIDE)) : wide(resource, outgoing.slice(0, MAX_SIDE), incoming.slice(0, MAX_SIDE));
+  const { outgoing, incoming, own } = neighbours(resource, catalog);
+  if (outgoing.length + incoming.length + own.length === 0) return null;
+  const centre = (x, y) => ownBox(resource, own, { x, y });
+  return isNarrow ? narrow({ resource, centre }, [...outgoing, ...incoming].slice(0, MAX_SIDE)) : wide({ resource, centre }, outgoing.slice(0, MAX_SIDE), incoming.slice(0, MAX_SIDE));
 }
 
 function drawing(resource, width, height, ...children) {
   return svg('svg', { class: 'diagram', width, height, viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `${resource.name} and its neighbours` }, ...children);
 }
 
-function wide(resource, outgoing, incoming) {
+function wide({ resource, centre: own }, outgoing, incoming) {
   const column = BOX.width + 84;
   const heightOf = (list) => list.length * (BOX.height + GAP) - GAP;
-  const height = Math.max(BOX.height, heightOf(outgoing), heightOf(incoming)) + 4;
+  const height = Math.max(BOX.height, heightOf(outgoing), heightOf(incoming)) + 2 * LOOP;
   const [left, centre, right] = incoming.length > 0 ? [2, column + 2, 2 * column + 2] : [2, 2, column + 2];
   const width = (outgoing.length > 0 ? right : centre) + BOX.width + 2;
   const middle = height / 2;
@@ -49,18 +54,18 @@ function wide(resource, outgoing, incoming) {
     });
   };
   const drawn = [...side(incoming, left, centre, left + BOX.width), ...side(outgoing, right, centre + BOX.width, right)];
-  return drawing(resource, width, height, drawn.map(([line]) => line), own(resource, centre, middle - BOX.height / 2), drawn.map(([, box]) => box));
+  return drawing(resource, width, height, drawn.map(([line]) => line), own(centre, middle - BOX.height / 2), drawn.map(([, box]) => box));
 }
 
-function narrow(resource, list) {
-  const height = (list.length + 1) * (BOX.height + GAP) - GAP + 4;
+function narrow({ resource, centre: own }, list) {
+  const height = LOOP + (list.length + 1) * (BOX.height + GAP) - GAP + 2;
   const x = 40;
   const drawn = list.map(([name, words], index) => {
-    const y = 2 + (index + 1) * (BOX.height + GAP);
-    const line = svg('path', { class: 'edge', d: `M 18 ${BOX.height + 2} V ${y + BOX.height / 2} H ${x}` });
+    const y = LOOP + (index + 1) * (BOX.height + GAP);
+    const line = svg('path', { class: 'edge', d: `M 18 ${BOX.height + LOOP} V ${y + BOX.height / 2} H ${x}` });
     return [line, neighbour(name, words, x, y)];
   });
-  return drawing(resource, x + BOX.width + 4, height, drawn.map(([line]) => line), own(resource, 2, 2), drawn.map(([, box]) => box));
+  return drawing(resource, x + BOX.width + 4, height, drawn.map(([line]) => line), own(2, LOOP), drawn.map(([, box]) => box));
 }
 
 function edge(x, y, toX, toY) {
@@ -76,14 +81,19 @@ function box(x, y, title, detail) {
   ];
 }
 
-function own(resource, x, y) {
-  return svg('g', { class: 'own' }, box(x, y, resource.name, `${resource.fields.length} fields`));
+/** The box of the resource, with a line from it to itself for its own relations. */
+function ownBox(resource, own, { x, y }) {
+  const right = x + BOX.width - 16;
+  const loop = svg('path', { class: 'edge', d: `M ${right - 30} ${y} C ${right - 30} ${y - LOOP} ${right} ${y - LOOP} ${right} ${y}` });
+  const detail = own.length > 0 ? `↻ ${own.join(', ')}` : `${resource.fields.length} fields`;
+  return svg('g', { class: 'own' }, own.length > 0 && loop, box(x, y, resource.name, detail));
 }
 
 function neighbour(name, words, x, y) {
   const detail = words.join(', ');
-  const isCut = short(name) !== name || short(detail) !== detail;
-  return svg('a', { href: linkTo(name), 'aria-label': isCut ? `${name} ${detail}` : undefined }, box(x, y, name, detail));
+  const [shown, whole] = [`${short(name)} ${short(detail)}`, `${name} ${detail}`];
+  // A name for speech control begins with the words that are seen.
+  return svg('a', { href: linkTo(name), 'aria-label': shown === whole ? undefined : `${shown}: ${whole}` }, box(x, y, name, detail));
 }
 
 function short(text) {

@@ -12,17 +12,20 @@ const MIN_LINES = 5;
 const MAX_LINES = 24;
 
 export class Editor {
-  /** `scope()` gives `{resource, catalog}` for suggestions; `onInput` is called on every change, `onRun` on Ctrl+Enter. */
-  constructor({ scope, onInput, onRun }) {
-    Object.assign(this, { scope, onInput, onRun, marks: [], lines: [], writing: false });
+  /**
+   * `scope()` gives `{resource, catalog}` for suggestions, and none without it; `onInput` is called on every change, `onRun` on Ctrl+Enter.
+   * `language` colours a text that is no JSON. `id` is that of the text area, `describedBy` those of its descriptions.
+   */
+  constructor({ scope, onInput, onRun, language, id = 'statement', describedBy = 'statement-hint faults' }) {
+    Object.assign(this, { scope, onInput, onRun, language, marks: [], lines: [], writing: false });
     this.area = element('textarea', {
-      id: 'statement',
+      id,
       spellcheck: 'false',
       autocomplete: 'off',
       autocapitalize: 'off',
       autocorrect: 'off',
       wrap: 'off',
-      'aria-describedby': 'statement-hint faults',
+      'aria-describedby': describedBy,
     });
     this.suggestions = new Suggestions(this.area, (option) => this.accept(option));
     this.paper = element('div', { class: 'paper', 'aria-hidden': 'true' });
@@ -76,7 +79,7 @@ export class Editor {
   }
 
   draw() {
-    this.lines = paint(this.text, this.marks);
+    this.lines = paint(this.text, this.marks, this.language);
     this.paper.replaceChildren(...this.lines);
     this.numbers.replaceChildren(
       ...this.lines.map((line, index) => element('span', { class: line.classList.contains('faulty') ? 'faulty' : undefined }, String(index + 1))),
@@ -106,6 +109,7 @@ export class Editor {
 
   /** Opens the suggestions. While typing, only inside a word or its quotes. */
   suggest(occasion) {
+    if (!this.scope) return;
     const cursor = this.area.selectionStart;
     const found = cursor === this.area.selectionEnd ? complete(this.text, cursor, this.scope()) : null;
     const isWord = found && found.to > found.from;
@@ -203,6 +207,7 @@ export class Editor {
 
   /** Whether a cursor is between quotes. */
   inText(cursor) {
+    if (this.language) return (this.text.slice(this.text.lastIndexOf('\n', cursor - 1) + 1, cursor).match(/(?<!\\)"/g) ?? []).length % 2 === 1;
     const place = placeAt(parse(this.text).root, this.text, cursor);
     return place !== null && this.text[place.from] === '"' && place.from < cursor;
   }

@@ -27,6 +27,14 @@ function samples(field, shown) {
   return (VALUES[field.type] ?? VALUES.text).map((value) => JSON.stringify(value));
 }
 
+/** The JSON of a value that a field of a payload may have. */
+export function sampleOf(field) {
+  if (field.array) return '[]';
+  if (field.type === 'json') return '{}';
+  if (field.min === undefined) return samples(field)[0];
+  return JSON.stringify(field.type === 'decimal' ? String(field.min) : field.min);
+}
+
 /** The JSON of the value for an operator. */
 function operand(field, operator, shown) {
   if (operator === 'isNull') return 'false';
@@ -64,14 +72,18 @@ export function firstExample(resource) {
   return statement(`{${relations}"limit": ${LIMIT}}`);
 }
 
-/** All examples of a resource: `[{title, examples: [{label, detail, text}]}]`. */
+/**
+ * All examples of a resource: `[{title, examples: [{label, detail, text, operation, fields}]}]`. `operation` and `fields` are missing where
+ * an example needs none of its own.
+ */
 export function examples(resource, catalog, shown) {
   const groups = [
+    { title: 'Sort and page', examples: ofOrder(resource, catalog) },
+    { title: 'Derived fields', examples: ofDerived(resource, shown) },
+    { title: 'Count and sum', examples: ofAggregation(resource, catalog) },
+    { title: 'Related rows', examples: ofRelations(resource, catalog) },
     { title: 'Operators', examples: ofOperators(resource, shown) },
     { title: 'Combine', examples: ofConnectors(resource, shown) },
-    { title: 'Related rows', examples: ofRelations(resource, catalog) },
-    { title: 'Sort and page', examples: ofOrder(resource, catalog) },
-    { title: 'Count and sum', examples: ofAggregation(resource, catalog) },
   ];
   return groups.filter((group) => group.examples.length > 0);
 }
@@ -120,28 +132,88 @@ function ofRelations(resource, catalog) {
   });
 }
 
+const NO_INTEREST = 9;
+
+/** How much a field is worth sorting and measuring by: what was computed for that, then amounts and times. Ids and versions are worth nothing. */
+function interest(field, resource) {
+  if (field.key || field.type === 'uuid' || /^(id|version|.*Id)$/.test(field.name) || field.name === resource.write?.version) return NO_INTEREST;
+  if (field.derived && !field.bucket) return isNumber(field) ? 0 : 3;
+  const byType = { decimal: 1, float: 1, timestamp: 2, date: 3, text: 4, int: 5, bigint: 5, enum: 6 };
+  return byType[field.type] ?? 7;
+}
+
+const isNumber = ({ type, array }) => !array && ['int', 'bigint', 'float', 'decimal'].includes(type);
+
+/** The fields that fit, the most interesting first. */
+function ranked(resource, fits) {
+  return (resource?.fields ?? []).filter(fits).sort((one, other) => interest(one, resource) - interest(other, resource));
+}
+
+const isSortable = ({ sortable }) => sortable;
+/** The rows with the highest values. NULL would come before them. */
+const highest = ({ name, nullable }, limit) => statement(`{${nullable ? `"where": {${JSON.stringify(name)}: {"isNull": false}}, ` : ''}${ordered(name)}, "limit": ${limit}}`);
+const ordered = (name) => `"order": [{"field": ${JSON.stringify(name)}, "dir": "desc"}]`;
+
 function ofOrder(resource, catalog) {
-  const sortable = resource.fields.find((field) => field.sortable && !field.key) ?? resource.fields.find((field) => field.sortable);
-  if (!sortable) return [];
-  const order = (field) => `"order": [{"field": ${JSON.stringify(field)}, "dir": "desc"}]`;
-  const found = [
-    { label: `by ${sortable.name}`, detail: 'the highest first', text: statement(`{${order(sortable.name)}, "limit": ${LIMIT}}`) },
-    { label: 'second page', detail: 'skips rows', text: statement(`{${order(sortable.name)}, "limit": 10, "offset": 10}`) },
-  ];
+  const [first] = ranked(resource, isSortable);
+  if (!first) return [];
+  const amounts = ranked(resource, (field) => field.sortable && isNumber(field) && interest(field, resource) < NO_INTEREST);
+  const times = ranked(resource, (field) => field.sortable && !field.bucket && ['timestamp', 'date'].includes(field.type));
+  const found = amounts.slice(0, 2).map((field) => ({ label: `top 10 by ${field.name}`, detail: 'the highest first', text: highest(field, 10) }));
+  found.push(...times.slice(0, 1).map((field) => ({ label: `the latest by ${field.name}`, detail: 'the newest first', text: highest(field, LIMIT) })));
+  if (found.length === 0) found.push({ label: `by ${first.name}`, detail: 'the highest first', text: highest(first, LIMIT) });
+  const by = (times[0] ?? first).name;
+  found.push({ label: 'second page', detail: 'skips rows', operation: 'paginate', text: statement(`{${ordered(by)}, "limit": 10, "offset": 10}`) });
+  if (resource.operations.some(({ name }) => name === 'keysetPaginate')) found.push({ label: 'keyset pages', detail: 'stay fast at any distance', operation: 'keysetPaginate', text: statement(`{${ordered(by)}, "limit": ${LIMIT}}`) });
   for (const relation of resource.relations.filter(({ many }) => !many)) {
-    const field = catalog.resource(relation.target)?.fields.find((candidate) => candidate.sortable && !candidate.key);
-    if (field) found.push({ label: `by ${relation.name}.${field.name}`, detail: 'a field of a to-one relation', text: statement(`{${order(`${relation.name}.${field.name}`)}, "limit": ${LIMIT}}`) });
+    const [field] = ranked(catalog.resource(relation.target), isSortable);
+    if (field) found.push({ label: `by ${relation.name}.${field.name}`, detail: 'a field of a to-one relation', text: statement(`{${ordered(`${relation.name}.${field.name}`)}, "relations": {${JSON.stringify(relation.name)}: true}, "limit": ${LIMIT}}`) });
   }
   return found;
 }
 
-function ofAggregation(resource) {
-  const found = [{ label: 'how many', detail: 'counts rows', text: statement('{"aggregation": {"fields": [{"fn": "count", "field": "*"}]}}') }];
-  const grouping = resource.fields.find((field) => field.type === 'enum' && field.sortable) ?? resource.fields.find((field) => field.sortable && !field.key && ['text', 'bool', 'date'].includes(field.type));
-  const measured = resource.fields.find((field) => !field.key && field.functions.includes('sum'));
-  const fields = ['{"fn": "count", "field": "*"}', measured && `{"fn": "sum", "field": ${JSON.stringify(measured.name)}}`].filter(Boolean).join(', ');
-  if (grouping) found.push({ label: `by ${grouping.name}`, detail: 'a row for each value', text: statement(`{"aggregation": {"fields": [${fields}], "groupBy": [${JSON.stringify(grouping.name)}]}, "order": [{"field": ${JSON.stringify(grouping.name)}}], "limit": ${LIMIT}}`) });
+/** A condition on each derived field, and for those that rows show only if they are named, their names. */
+function ofDerived(resource, shown) {
+  return resource.fields.filter(({ derived, mask }) => derived && !mask).map((field) => {
+    const operator = ['gt', 'eq', 'isNull'].find((candidate) => field.operators.includes(candidate));
+    const where = operator ? `"where": {${JSON.stringify(field.name)}: {${JSON.stringify(operator)}: ${operand(field, operator, shown)}}}, ` : '';
+    const order = field.sortable ? `${ordered(field.name)}, ` : '';
+    const fields = field.eager === false ? [...resource.key, ...titles(resource), field.name] : undefined;
+    return { label: `${field.name}${operator ? ` ${operator}` : ''}`, detail: fields ? 'shown because it is named' : 'computed, as any other field', fields, text: statement(`{${where}${order}"limit": ${LIMIT}}`) };
+  });
+}
+
+/** A field that tells rows apart, if there is one. */
+function titles(resource) {
+  const names = resource.fields.filter(({ key, type, array, mask }) => !key && type === 'text' && !array && !mask).map(({ name }) => name);
+  return [names.find((name) => /name|title|label|number/i.test(name)) ?? names[0]].filter(Boolean);
+}
+
+function ofAggregation(resource, catalog) {
+  const groups = (name, measures) => statement(`{"aggregation": {"fields": [${measures.join(', ')}], "groupBy": [${JSON.stringify(name)}]}, "order": [{"field": ${JSON.stringify(name)}}], "limit": ${LIMIT}}`);
+  const found = [{ label: 'how many', detail: 'counts rows', text: statement(`{"aggregation": {"fields": [${COUNT}]}}`) }];
+  const [measured] = ranked(resource, (field) => field.functions.includes('sum') && interest(field, resource) < NO_INTEREST);
+  const measures = [COUNT, measured && sumOf(measured.name)].filter(Boolean);
+  for (const { name, bucket } of groupings(resource)) found.push({ label: `by ${name}`, detail: bucket ? `a row for each ${bucket}` : 'a row for each value', text: groups(name, measures) });
+  for (const relation of resource.relations) {
+    const target = catalog.resource(relation.target);
+    const [grouping] = groupings(target);
+    if (!relation.many && grouping) found.push({ label: `by ${relation.name}.${grouping.name}`, detail: 'a field of a related row', text: groups(`${relation.name}.${grouping.name}`, measures) });
+    const [summed] = ranked(target, (field) => field.functions.includes('sum') && !field.derived && interest(field, target) < NO_INTEREST);
+    const [own] = groupings(resource);
+    if (relation.many && summed && own) found.push({ label: `${relation.name}.${summed.name} by ${own.name}`, detail: 'sums related rows', text: groups(own.name, [sumOf(`${relation.name}.${summed.name}`)]) });
+  }
   return found;
+}
+
+const COUNT = '{"fn": "count", "field": "*"}';
+const sumOf = (name) => `{"fn": "sum", "field": ${JSON.stringify(name)}}`;
+
+/** The fields that make few groups: an enum, and each bucket; without them another field. */
+function groupings(resource) {
+  const fields = (resource?.fields ?? []).filter(({ sortable, key }) => sortable && !key);
+  const good = [fields.find(({ type }) => type === 'enum'), ...fields.filter(({ bucket }) => bucket)].filter(Boolean);
+  return good.length > 0 ? good : fields.filter(({ name, type, derived }) => !derived && ['bool', 'date', 'text'].includes(type) && !/Id$/.test(name)).slice(0, 1);
 }
 
 /** The values of a field in an answer, as JSON, sorted and each once; none for values that have no place in a condition. */

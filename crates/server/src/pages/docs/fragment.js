@@ -1,6 +1,6 @@
 // The state of the page in the fragment of the URL, so that it can be shared. A browser sends the fragment to no server.
 
-const KEYS = ['resource', 'operation', 'id', 'statement'];
+const KEYS = ['resource', 'operation', 'id', 'fields', 'statement'];
 
 /** The state in a fragment; a key that is missing is undefined. */
 export function read(fragment) {

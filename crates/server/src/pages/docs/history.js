@@ -5,7 +5,7 @@ const MAX_ENTRIES = 30;
 /** A longer statement stays out, so that the storage cannot fill up. */
 const MAX_CHARACTERS = 20_000;
 
-/** The entries: `{resource, operation, id, statement, outcome, at}`. */
+/** The entries: `{resource, operation, id, fields, statement, outcome, at}`. */
 export function entries() {
   try {
     const read = JSON.parse(sessionStorage.getItem(KEY) ?? '[]');
@@ -15,11 +15,18 @@ export function entries() {
   }
 }
 
-/** Adds a run. The same statement stands in the list once. */
-export function remember(entry) {
+const isSame = (one, other) => ['resource', 'operation', 'id', 'fields', 'statement'].every((key) => one[key] === other[key]);
+
+/** Whether this statement ran in this tab. */
+export function hasRun(state) {
+  return entries().some((entry) => isSame(entry, state));
+}
+
+/** Adds a run. The same statement stands in the list once; a page stands there in place of the one before it, `replaced`. */
+export function remember(entry, replaced) {
   if (entry.statement.length > MAX_CHARACTERS) return;
-  const isSame = (other) => ['resource', 'operation', 'id', 'statement'].every((key) => other[key] === entry[key]);
-  const kept = [entry, ...entries().filter((other) => !isSame(other))].slice(0, MAX_ENTRIES);
+  const isGone = (other) => isSame(other, entry) || (replaced && isSame(other, replaced));
+  const kept = [entry, ...entries().filter((other) => !isGone(other))].slice(0, MAX_ENTRIES);
   try {
     sessionStorage.setItem(KEY, JSON.stringify(kept));
   } catch {

@@ -6,14 +6,15 @@ import { announce, counted, element } from './dom.js';
 import { linkTo, read, write } from './fragment.js';
 import { clear } from './history.js';
 import { Playground } from './playground.js';
-import { nothing, overview, reference, withheldLine } from './reference.js';
+import { overview, reference } from './reference.js';
 import { Session } from './session.js';
+import { nothing, signInLink, withheldLine } from './withheld.js';
 import { Writes } from './writes.js';
 
 const find = (id) => document.getElementById(id);
 const content = find('content');
-const page = { catalog: null, account: null, playground: null, writes: null, shown: null, notice: '' };
-const session = new Session(document.documentElement.dataset.signIn, lost);
+const page = { catalog: null, account: null, playground: null, writes: null, shown: null, notice: '', isLeft: false };
+const session = new Session(document.documentElement.dataset.signIn, '/docs', lost);
 const menu = new AccountMenu(session, { onToken: useToken, onSignOut: signOut });
 
 /** Milliseconds without typing before the URL follows. */
@@ -87,6 +88,7 @@ function show() {
   page.notice = '';
   content.replaceChildren(...[notice, ...viewOf(resource, state)].filter(Boolean));
   if (state.statement === undefined) page.playground?.begin();
+  else page.playground?.resume();
 }
 
 /** Ends the requests of the resource that was shown. */
@@ -100,13 +102,18 @@ function viewOf(resource, state) {
   if (resource) {
     const { catalog } = page;
     // A caller may have the right to write rows, and not to read them.
-    if (resource.operations.length > 0) page.playground = new Playground({ resource, catalog, session, state, onState: (changed) => saveInUrl(resource.name, changed), onOpen: open });
+    if (resource.operations.length > 0) page.playground = new Playground({ resource, catalog, session, state, onState: (changed) => saveInUrl(resource.name, changed), onOpen: open, onEdit: edit });
     if (resource.write) page.writes = new Writes({ resource, catalog, session, onWritten: () => page.playground?.refresh() });
     return resourceView(resource);
   }
   if (page.catalog.resources.length === 0) return [nothing(page.catalog, { session, name: nameOf(page.account) })];
-  const unknown = state.resource && element('p', { class: 'notice', role: 'alert' }, `${state.resource} is not among the resources you may see.`);
-  return [unknown, overview(page.catalog)];
+  return [state.resource && unknownResource(state.resource), overview(page.catalog, session)];
+}
+
+function unknownResource(name) {
+  const link = signInLink(session);
+  const words = page.isLeft ? ['Signed out. ', link, ` to see ${name} again.`] : [`${name} is not among the resources you may see.`, link && ' ', link];
+  return element('p', { class: 'notice', role: 'alert' }, words);
 }
 
 function resourceView(resource) {
@@ -147,6 +154,16 @@ function open(entry) {
   list();
   show();
   page.playground?.run();
+}
+
+/** Opens the form of a write for a row, which may be one of another resource. */
+function edit(resource, form, key) {
+  if (resource.name !== page.shown) {
+    history.pushState(null, '', linkTo(resource.name));
+    list();
+    show();
+  }
+  page.writes.open(form, key);
 }
 
 /** Writes the statement to the URL, without a history entry for each letter. */
@@ -208,7 +225,9 @@ async function signOut() {
     page.notice = `The session at the hub could not be ended: ${error.message}. Sign out at the hub.`;
   }
   menu.show(null);
+  page.isLeft = session.canSignIn;
   if (await reload()) menu.changed('Signed out');
+  page.isLeft = false;
 }
 
 /** The session has ended at the hub. */

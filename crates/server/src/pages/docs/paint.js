@@ -4,10 +4,19 @@ import { element } from './dom.js';
 
 /** A longer text is not coloured, since that would slow down typing. */
 const MAX_COLOURED = 60_000;
-const TOKEN = /("(?:[^"\\\n]|\\.)*"?)(?=(\s*:)?)|(-?\d[\d.eE+-]*)|\b(true|false|null)\b/g;
+const JSON_LANGUAGE = {
+  token: /("(?:[^"\\\n]|\\.)*"?)(?=(\s*:)?)|(-?\d[\d.eE+-]*)|\b(true|false|null)\b/g,
+  kindOf: ([, string, colon, number]) => (string !== undefined ? (colon ? 'key' : 'string') : number !== undefined ? 'number' : 'literal'),
+};
+/** Documents of GraphQL. */
+export const GRAPHQL_LANGUAGE = {
+  token: /(#.*)|("""|"(?:[^"\\\n]|\\.)*"?)|(\$\w+|@\w+)|(-?\b\d[\d.eE+-]*)|\b(query|mutation|subscription|fragment|on)\b(?=\s*(?:[\w({@]|$))|\b(true|false|null)\b|(\w+)(?=\s*:)/g,
+  kindOf: ([, comment, string, variable, number, keyword, , key]) =>
+    comment !== undefined ? 'comment' : string !== undefined ? 'string' : variable !== undefined ? 'parameter' : number !== undefined ? 'number' : keyword !== undefined ? 'keyword' : key !== undefined ? 'key' : 'literal',
+};
 
-/** The lines of a text; marks are `{start, end, message}`. */
-export function paint(text, marks) {
+/** The lines of a text; marks are `{start, end, message}`. `language` finds the pieces of a line, and names their colours. */
+export function paint(text, marks, language = JSON_LANGUAGE) {
   let offset = 0;
   return text.split('\n').map((content) => {
     const start = offset;
@@ -15,7 +24,7 @@ export function paint(text, marks) {
     offset = end + 1;
     const here = marks.filter((mark) => mark.start <= end && Math.max(mark.end, mark.start + 1) > start);
     const line = element('div', { class: here.length > 0 ? 'line faulty' : 'line' });
-    for (const piece of pieces(content, text.length)) {
+    for (const piece of pieces(content, text.length, language)) {
       line.append(...cut(piece, start, here));
     }
     // A mark at the end of a line has no character to underline.
@@ -29,18 +38,17 @@ export function paint(text, marks) {
 /** A text of JSON in coloured pieces; a long one stays as it is. */
 export function colouredJson(text) {
   if (text.length > MAX_COLOURED) return [text];
-  return pieces(text, text.length).map(({ text: piece, kind }) => (kind === '' ? piece : element('span', { class: kind }, piece)));
+  return pieces(text, text.length, JSON_LANGUAGE).map(({ text: piece, kind }) => (kind === '' ? piece : element('span', { class: kind }, piece)));
 }
 
 /** A line in pieces of one colour: `{text, at, kind}`. */
-function pieces(content, length) {
+function pieces(content, length, { token, kindOf }) {
   if (length > MAX_COLOURED) return [{ text: content, at: 0, kind: '' }];
   const found = [];
   let last = 0;
-  for (const match of content.matchAll(TOKEN)) {
+  for (const match of content.matchAll(token)) {
     if (match.index > last) found.push({ text: content.slice(last, match.index), at: last, kind: '' });
-    const kind = match[1] !== undefined ? (match[2] ? 'key' : 'string') : match[3] !== undefined ? 'number' : 'literal';
-    found.push({ text: match[0], at: match.index, kind });
+    found.push({ text: match[0], at: match.index, kind: kindOf(match) });
     last = match.index + match[0].length;
   }
   if (last < content.length) found.push({ text: content.slice(last), at: last, kind: '' });

@@ -1,19 +1,21 @@
 // The statement playground of one resource: write, run, see.
 
 import { Answer } from './answer.js';
-import { pathOf, pathOfRow } from './catalog.js';
+import { OPERATIONS, pathOf, pathOfRow } from './catalog.js';
 import { announce, counted, element } from './dom.js';
 import { Editor } from './editor.js';
-import { examples, firstExample, operatorExample } from './examples.js';
-import { clear, entries, remember } from './history.js';
+import { firstExample, operatorExample } from './examples.js';
+import { FieldsInput, fieldsParameter, namesIn, showable } from './fields-input.js';
+import { hasRun, remember } from './history.js';
 import { member, parse, pretty } from './json.js';
+import { exampleList, historyList } from './lists.js';
 import { Menu } from './menu.js';
+import { Trail, pagesBeside } from './paging.js';
 import { lineAndColumn, locate } from './pointer.js';
 import { Programs, TOKEN_NOTE } from './programs.js';
 import { bodyOf, curl, pointerInText, problemOf, send } from './request.js';
 import { graphql, typescript } from './snippets.js';
 
-const LABELS = { paginate: 'paginate', keysetPaginate: 'keyset-paginate', list: 'list', find: 'find', findById: 'find by id' };
 /** Milliseconds without typing before the text is checked. */
 const CHECK_DELAY = 500;
 /** The related rows that a row loads when it is opened. */
@@ -24,18 +26,22 @@ const NO_ID = 'The id is missing.';
 const WITHOUT_ID = 'This is the SQL of the statement alone: the condition on the key and the limit that “find by id” adds are not shown.';
 
 export class Playground {
-  /** `onState` is called with the state that can be shared: operation, id and statement; `onOpen` with an entry of the history. */
-  constructor({ resource, catalog, session, state, onState, onOpen }) {
-    Object.assign(this, { resource, catalog, session, onState, onOpen, faultList: [], requests: {} });
+  /**
+   * `onState` is called with the state that can be shared: operation, id, fields and statement; `onOpen` with an entry of the history;
+   * `onEdit` with the resource and the key of a row, and the form of the write that a person wants.
+   */
+  constructor({ resource, catalog, session, state, onState, onOpen, onEdit }) {
+    Object.assign(this, { resource, catalog, session, onState, onOpen, onEdit, faultList: [], requests: {}, trail: new Trail() });
     this.editor = new Editor({ scope: () => ({ resource, catalog }), onInput: () => this.edited(), onRun: () => this.run() });
+    this.fields = new FieldsInput({ names: () => showable(resource, catalog, this.editor.text), onChange: () => this.changed(), onRun: () => this.run() });
     this.answer = new Answer({ canExplain: catalog.explain && pathOf(resource, 'explain') !== undefined, onSql: () => this.explain() });
     this.build();
     this.restore(state);
   }
 
   build() {
-    const operations = Object.keys(LABELS).filter((name) => pathOf(this.resource, name));
-    this.operation = element('select', { id: 'operation', onchange: () => this.changed() }, operations.map((name) => element('option', { value: name }, LABELS[name])));
+    const operations = Object.keys(OPERATIONS).filter((name) => pathOf(this.resource, name));
+    this.operation = element('select', { id: 'operation', onchange: () => this.changed() }, operations.map((name) => element('option', { value: name }, OPERATIONS[name])));
     // Not `required`: the browser would block every operation because of a hidden input.
     this.parts = this.resource.key.map((name) =>
       element('input', { type: 'text', id: `key-${name}`, autocomplete: 'off', spellcheck: 'false', 'aria-required': 'true', 'aria-describedby': 'faults', oninput: () => this.changed() }),
@@ -43,13 +49,14 @@ export class Playground {
     const keys = this.resource.key.map((name, index) => element('span', { class: 'part' }, element('label', { for: `key-${name}` }, name), this.parts[index]));
     this.identity = element('span', { class: 'identity', hidden: true }, keys);
     this.faults = element('div', { id: 'faults' });
-    this.menus = [new Menu('Examples', () => this.exampleList(), { id: 'examples' }), new Menu('History', () => this.historyList(), { id: 'history' })];
+    this.menus = [new Menu('Examples', () => exampleList(this.resource, this.catalog, { valuesOf: this.answer.valuesOf, onChoose: (example) => this.try(example) }), { id: 'examples' }), new Menu('History', () => this.historyList(), { id: 'history' })];
     const runs = element('button', { type: 'submit', class: 'primary', 'aria-keyshortcuts': 'Control+Enter' }, 'Run');
     const form = element(
       'form',
       { class: 'controls', onsubmit: (event) => { event.preventDefault(); this.run(); } },
       element('span', { class: 'part' }, element('label', { for: 'operation' }, 'Operation'), this.operation),
       this.identity,
+      this.fields.node,
       element('span', { class: 'actions' }, this.menus.map(({ node }) => node), element('button', { type: 'button', class: 'format', onclick: () => this.format() }, 'Format'), runs),
     );
     const hint = element(
@@ -80,72 +87,57 @@ export class Playground {
     const note = isSignedIn ? TOKEN_NOTE : undefined;
     if (name === 'curl') return { text: curl(location.origin, path, bodyOf(text, root).body, isSignedIn), note };
     const operation = this.operation.value;
-    const about = { origin: location.origin, path, resource: this.resource, operation, text, signedIn: isSignedIn };
+    const about = { origin: location.origin, path, resource: this.resource, operation, text, fields: this.fields.value, signedIn: isSignedIn };
     if (name === 'TypeScript') return { text: typescript(about, this.catalog), note };
     const values = this.parts.map((part) => part.value);
     const id = operation !== 'findById' ? undefined : values.length === 1 ? values[0] : values.map((value) => encodeURIComponent(value)).join(',');
     const written = graphql({ ...about, id }, this.catalog);
-    if (!written) return { message: 'GraphQL has no name for this resource.' };
+    if (written.message) return written;
     const state = new URLSearchParams(written.variables === '' ? { query: written.query } : written);
     return { text: written.query, more: written.variables, link: `/graphql#${state}` };
   }
 
-  exampleList() {
-    const groups = examples(this.resource, this.catalog, this.answer.valuesOf);
-    return groups.map(({ title, examples: listed }) =>
-      element(
-        'section',
-        {},
-        element('h3', {}, title),
-        element('ul', {}, listed.map(({ label, detail, text }) => element('li', {}, element('button', { type: 'button', onclick: () => this.try(text) }, element('code', {}, label), element('span', { class: 'hint' }, detail))))),
-      ),
-    );
-  }
-
   historyList() {
-    const all = entries();
-    if (all.length === 0) return element('p', { class: 'hint' }, 'Statements that you run are listed here until you close this tab.');
     const open = (entry) => {
-      for (const menu of this.menus) menu.close();
+      this.closeMenus();
       this.onOpen(entry);
     };
-    const items = all.map((entry) =>
-      element(
-        'li',
-        {},
-        element(
-          'button',
-          { type: 'button', onclick: () => open(entry) },
-          element('span', {}, element('strong', {}, entry.resource), ` ${LABELS[entry.operation] ?? entry.operation}`),
-          element('span', { class: 'hint' }, `${new Date(entry.at).toLocaleTimeString()} · ${entry.outcome}`),
-          element('code', { class: 'line' }, entry.statement.replace(/\s+/g, ' ')),
-        ),
-      ),
-    );
-    const forget = element('button', { type: 'button', class: 'small', onclick: () => { clear(); this.menus[1].close(); this.menus[1].summary.focus(); announce('History cleared'); } }, 'Clear the history');
-    return [element('ul', { class: 'history' }, items), element('p', { class: 'buttons' }, forget)];
+    const onClear = () => {
+      this.closeMenus();
+      this.menus[1].summary.focus();
+      announce('History cleared');
+    };
+    return historyList({ onChoose: open, onClear });
   }
 
-  /** Writes a statement into the editor and runs it. */
-  try(text) {
+  closeMenus() {
     for (const menu of this.menus) menu.close();
+  }
+
+  /** Writes an example into the editor and runs it. */
+  try({ text, operation, fields = [] }) {
+    this.closeMenus();
     this.programs.select('Statement');
     this.editor.write(0, this.editor.text.length, text, text.length);
-    if (this.operation.value === 'findById') this.operation.value = 'paginate';
+    this.fields.value = fields;
+    if (operation) this.operation.value = operation;
+    // These take no id, and some of them an aggregation.
+    else if (['findById', 'keysetPaginate'].includes(this.operation.value)) this.operation.value = 'paginate';
     this.changed();
     this.run();
   }
 
-  /** Tries the example for an operator of a field. */
+  /** Tries the example for an operator of a field. A field that rows show only if it is named is named. */
   tryOperator(field, operator) {
-    this.try(operatorExample(field, operator, this.answer.valuesOf));
+    this.try({ text: operatorExample(field, operator, this.answer.valuesOf), fields: field.eager === false ? [...this.resource.key, field.name] : [] });
   }
 
   /** Restores the state of a shared URL. Without a statement the first example runs. */
-  restore({ operation, id, statement }) {
+  restore({ operation, id, fields, statement }) {
     if (pathOf(this.resource, operation ?? '')) this.operation.value = operation === 'get' ? 'list' : operation;
     const parts = (id ?? '').split(',').map((part) => decode(part));
     this.parts.forEach((part, index) => { part.value = parts[index] ?? ''; });
+    this.fields.value = namesIn(fields ?? '');
     this.identity.hidden = this.operation.value !== 'findById';
     this.editor.text = statement ?? firstExample(this.resource);
     this.check();
@@ -153,22 +145,26 @@ export class Playground {
 
   /** Runs the first example of a resource that was opened without a statement. */
   begin() {
-    const { text } = this.editor;
-    if (this.operation.value !== 'findById') this.request('rows', this.path(), (answer) => this.showRows(answer, text));
+    if (this.operation.value !== 'findById') this.runRows();
+  }
+
+  /** Runs a statement that this tab ran before, as after a reload or a sign-in. One from somebody else waits for a person. */
+  resume() {
+    if (hasRun({ resource: this.resource.name, ...this.state() })) this.refresh();
   }
 
   /** Runs the statement again, after a write changed rows. A text that is no JSON stays as it is. */
   refresh() {
-    const { text } = this.editor;
-    const path = this.path();
-    if (path && parse(text).faults.length === 0) this.request('rows', path, (answer) => this.showRows(answer, text));
+    if (this.path() && parse(this.editor.text).faults.length === 0) this.runRows();
   }
 
   state() {
     const byId = this.operation.value === 'findById';
+    const names = this.fields.value;
     return {
       operation: this.operation.value,
       id: byId ? this.parts.map((part) => encodeURIComponent(part.value)).join(',') : undefined,
+      fields: names.length > 0 ? names.join(',') : undefined,
       statement: this.editor.text,
     };
   }
@@ -176,7 +172,8 @@ export class Playground {
   changed() {
     this.identity.hidden = this.operation.value !== 'findById';
     for (const part of this.parts) part.removeAttribute('aria-invalid');
-    // The faults of the old id do not apply to the new one.
+    this.fields.mark(false);
+    // The faults of the old id and of the old fields do not apply to the new ones.
     if (this.faultList.some((fault) => fault.field)) this.showFaults(this.faultList.filter((fault) => !fault.field));
     this.programs.refresh();
     this.onState(this.state());
@@ -210,7 +207,7 @@ export class Playground {
     this.programs.select('Statement');
     const items = faults.map((fault) => {
       const { line, column } = lineAndColumn(this.editor.text, fault.start ?? 0);
-      const place = fault.field ? 'id' : fault.start === undefined ? fault.path : `${line}:${column}`;
+      const place = fault.field === this.fields.input ? 'fields' : fault.field ? 'id' : fault.start === undefined ? fault.path : `${line}:${column}`;
       const go = () => (fault.field ? fault.field.focus() : this.editor.focusAt(fault.start ?? 0));
       return element('li', {}, element('button', { type: 'button', class: 'fault-button', onclick: go }, element('span', { class: 'place' }, place), ' ', fault.message, ' ', element('code', {}, fault.code)));
     });
@@ -228,10 +225,11 @@ export class Playground {
     this.editor.write(0, this.editor.text.length, text, text.length);
   }
 
-  /** The path of a run; undefined while a part of the key is missing. */
+  /** The path of a run with the fields that it names; undefined while a part of the key is missing. */
   path() {
-    if (this.operation.value !== 'findById') return pathOf(this.resource, this.operation.value);
-    return this.parts.every((part) => part.value !== '') ? pathOfRow(this.resource, this.parts.map((part) => part.value)) : undefined;
+    const fields = fieldsParameter(this.fields.value);
+    if (this.operation.value !== 'findById') return `${pathOf(this.resource, this.operation.value)}${fields}`;
+    return this.parts.every((part) => part.value !== '') ? `${pathOfRow(this.resource, this.parts.map((part) => part.value))}${fields}` : undefined;
   }
 
   /** Reports a missing part of the key, and focuses it. */
@@ -256,18 +254,41 @@ export class Playground {
       return;
     }
     this.answer.reveal();
-    const state = this.state();
-    const rows = this.request('rows', path, (answer) => remember({ resource: this.resource.name, ...state, outcome: this.showRows(answer, state.statement), at: Date.now() }));
-    await Promise.all([rows, sides.includes('sql') && this.explain()]);
+    await Promise.all([this.runRows(), sides.includes('sql') && this.explain()]);
   }
 
-  /** Shows rows. Those of a resource can load their related rows; groups cannot. */
-  showRows(answer, text) {
+  /** Sends the statement for its rows. In the history it takes the place of `replaced`, another page of the same rows. */
+  runRows(replaced) {
+    const state = { resource: this.resource.name, ...this.state() };
+    return this.request('rows', this.path(), (answer) => remember({ ...state, outcome: this.showRows(answer, state), at: Date.now() }, replaced));
+  }
+
+  /** Shows rows with the pages beside them. Rows of a resource can be changed, and load their related rows; groups cannot. */
+  showRows(answer, { operation, statement: text }) {
     const { root } = parse(text);
-    const statement = member(root, 'query') ?? root;
-    const isAggregated = member(statement, 'aggregation')?.kind === 'object';
+    const isAggregated = member(member(root, 'query') ?? root, 'aggregation')?.kind === 'object';
     const load = (resource, key, relation) => this.loadRelated(resource, key, relation);
-    return this.answer.rows(answer, isAggregated ? undefined : { resource: this.resource, catalog: this.catalog, load });
+    const scope = isAggregated ? undefined : { resource: this.resource, catalog: this.catalog, load, edit: this.onEdit };
+    return this.answer.rows(answer, { scope, pages: this.pages(operation, text, answer.text) });
+  }
+
+  /** The pages beside an answer, as functions that show them: `{previous, next, first}`; null for an operation without pages. */
+  pages(operation, text, answer) {
+    const found = pagesBeside(operation, text, answer);
+    if (!found) return null;
+    const before = operation === 'keysetPaginate' ? this.trail.before(text) : found.previous;
+    const goes = (page, go) => (page === undefined ? undefined : () => { go(); this.turn(page); });
+    return { first: found.first, next: goes(found.next, () => this.trail.forward(text, found.next)), previous: goes(before, () => this.trail.back()) };
+  }
+
+  /** Shows another page. The focus stays where it is, and so does the button below the pointer, although the statement may grow. */
+  turn(text) {
+    const replaced = { resource: this.resource.name, ...this.state() };
+    const { top } = this.answer.node.getBoundingClientRect();
+    this.editor.text = text;
+    window.scrollBy(0, this.answer.node.getBoundingClientRect().top - top);
+    this.changed();
+    this.runRows(replaced);
   }
 
   /** Loads the rows of a relation of one row. */
@@ -285,8 +306,9 @@ export class Playground {
       return;
     }
     const note = this.operation.value === 'findById' ? WITHOUT_ID : undefined;
-    const operation = this.operation.value === 'keysetPaginate' ? '?operation=keyset-paginate' : '';
-    await this.request('sql', `${pathOf(this.resource, 'explain')}${operation}`, (answer) => this.answer.sql(answer, note));
+    const fields = fieldsParameter(this.fields.value);
+    const operation = this.operation.value === 'keysetPaginate' ? `${fields === '' ? '?' : '&'}operation=keyset-paginate` : '';
+    await this.request('sql', `${pathOf(this.resource, 'explain')}${fields}${operation}`, (answer) => this.answer.sql(answer, note));
   }
 
   /** Shows why a request was not sent, in place of an earlier answer to another text. */
@@ -342,6 +364,10 @@ export class Playground {
       for (const part of this.parts) part.setAttribute('aria-invalid', 'true');
       return { code, path, message, field: this.parts[0] };
     }
+    if (path === '/fields') {
+      this.fields.mark(true);
+      return { code, path, message, field: this.fields.input };
+    }
     const pointer = pointerInText(path, base);
     return pointer === null ? { code, path, message } : { code, path, message, ...locate(root, pointer) };
   }
@@ -349,6 +375,7 @@ export class Playground {
   /** Aborts all requests, when another resource is shown. */
   close() {
     clearTimeout(this.pause);
+    this.fields.close();
     for (const menu of this.menus) menu.remove();
     for (const side of Object.keys(this.requests)) this.end(side);
   }

@@ -1,4 +1,4 @@
-// The tabs beside the statement, and beside the form of a write: the same request as curl, TypeScript and GraphQL, to copy.
+// The tabs beside the statement, and beside the form of a write: the same request as curl, TypeScript and GraphQL, to copy; and more.
 
 import { copyButton, element } from './dom.js';
 import { colouredJson } from './paint.js';
@@ -8,11 +8,11 @@ export const TOKEN_NOTE = 'TOKEN is an environment variable with an access token
 
 export class Programs {
   /**
-   * `editor` is the panel of the first tab, which `first` names; `write(name)` gives a program as `{text, more, note, link}`, or a
-   * message. `prefix` keeps the ids of two groups of tabs apart.
+   * `editor` is the panel of the first tab, which `first` names; `write(name)` gives a program as `{text, more, note, link}`, a message,
+   * or a `node`, at once or later. `more` are the names of further tabs. `prefix` keeps the ids of two groups of tabs apart.
    */
-  constructor(editor, write, { first = 'Statement', prefix = '' } = {}) {
-    Object.assign(this, { write, first, names: [first, ...NAMES] });
+  constructor(editor, write, { first = 'Statement', more = [], prefix = '' } = {}) {
+    Object.assign(this, { write, first, names: [first, ...NAMES, ...more], last: 0 });
     this.tabs = this.names.map((name) =>
       element('button', { type: 'button', role: 'tab', id: `${prefix}program-${name}`, 'aria-controls': `${prefix}source-${name}`, onclick: () => this.select(name) }, name),
     );
@@ -38,12 +38,22 @@ export class Programs {
   }
 
   /** Writes the program of the selected tab again, after the statement has changed. */
-  refresh() {
+  async refresh() {
     const name = this.selected;
     if (name === this.first) return;
+    this.last += 1;
+    const { last } = this;
     const panel = this.panels[this.names.indexOf(name)];
+    const show = (program) => panel.replaceChildren(...(program.message ? [element('p', { class: 'blank' }, program.message)] : program.node ? [program.node] : parts(name, program)));
     const program = this.write(name);
-    panel.replaceChildren(...(program.message ? [element('p', { class: 'blank' }, program.message)] : parts(name, program)));
+    if (!(program instanceof Promise)) {
+      show(program);
+      return;
+    }
+    show({ message: 'Loading…' });
+    const loaded = await program;
+    // A newer program replaces one that is on its way.
+    if (this.last === last) show(loaded);
   }
 
   key(event) {

@@ -1,4 +1,4 @@
-// The reference of a resource: its fields with their operators, its relations, and its paths.
+// The reference of a resource: its fields with their operators, its relations, and its paths; and the overview of all resources.
 
 import { typeName } from './catalog.js';
 import { diagram } from './diagram.js';
@@ -6,6 +6,7 @@ import { copyButton, counted, element } from './dom.js';
 import { linkTo } from './fragment.js';
 import { OPERATORS } from './grammar.js';
 import { curl } from './request.js';
+import { withheldLine } from './withheld.js';
 
 const MASKS = { email: 'first letter and domain', last4: 'last four characters', redact: 'nothing of it' };
 const ANSWERS = {
@@ -53,7 +54,7 @@ function fields(resource, onOperator) {
       'tr',
       { role: 'row', 'data-field': field.name },
       element('th', { scope: 'row', role: 'rowheader' }, element('code', {}, field.name), field.key && badge('key'), field.mask && badge('masked'), field.derived && badge('derived')),
-      element('td', { role: 'cell' }, element('code', { class: 'type' }, typeName(field)), field.values && values(field.values), field.derived && element('span', { class: 'hint' }, field.derived)),
+      element('td', { role: 'cell' }, element('code', { class: 'type' }, typeName(field)), field.values && values(field.values), field.derived && element('span', { class: 'hint origin' }, withCode(field.derived))),
       element('td', { role: 'cell', class: 'null-rule' }, field.nullable ? 'may be null' : 'never null'),
       element('td', { role: 'cell' }, field.mask ? masked(field.mask) : operators(field, onOperator)),
     ),
@@ -61,6 +62,11 @@ function fields(resource, onOperator) {
   // On a narrow screen the rows are blocks, which lose their roles unless they are set.
   const table = element('table', { class: 'fields', role: 'table' }, element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, head)), element('tbody', { role: 'rowgroup' }, rows));
   return scroll('Fields', table);
+}
+
+/** A sentence whose names stand between backticks, with the names as code. */
+function withCode(sentence) {
+  return sentence.split('`').map((part, index) => (index % 2 === 1 ? element('code', {}, part) : part));
 }
 
 function masked(mask) {
@@ -112,16 +118,8 @@ function scroll(label, table) {
   return element('div', { class: 'scroll', role: 'region', 'aria-label': `${label} as a table`, tabindex: '0' }, table);
 }
 
-/** A line about the resources that the caller does not see; null if there are none. */
-export function withheldLine({ withheld }, session) {
-  if (withheld === 0) return null;
-  const more = `${counted(withheld, 'more resource', 'more resources')} ${withheld === 1 ? 'needs' : 'need'} a permission`;
-  if (session.isSignedIn || !session.canSignIn) return element('p', { class: 'withheld' }, `${more}${session.isSignedIn ? ' that this account lacks' : ''}.`);
-  return element('p', { class: 'withheld' }, `${more}. `, element('button', { type: 'button', class: 'link', onclick: () => session.signIn() }, 'Sign in'));
-}
-
 /** All resources, while none is chosen. */
-export function overview(catalog) {
+export function overview(catalog, session) {
   const groups = catalog.contexts().map(([context, resources]) =>
     element(
       'section',
@@ -141,31 +139,5 @@ export function overview(catalog) {
       ),
     ),
   );
-  return element('div', { class: 'overview' }, element('h1', {}, 'Resources'), element('p', { class: 'lead' }, 'Choose a resource to see its fields and relations, and to run statements on it.'), groups);
-}
-
-/** Shown if the caller may see no resource: says why, and what to do. */
-export function nothing({ withheld }, { session, name }) {
-  if (withheld === 0) return noneDeclared();
-  const are = `${counted(withheld, 'resource')} ${withheld === 1 ? 'needs' : 'need'} a permission`;
-  if (session.isSignedIn) {
-    const how = element('p', {}, 'An administrator gives permissions with roles:');
-    return empty('Nothing to see yet', `You are signed in as ${name}, and ${are} that this account lacks.`, how, element('pre', {}, 'peristyle role update --name ROLE --permission PERMISSION'));
-  }
-  if (session.canSignIn) {
-    return empty('Sign in to see resources', `Sign in: ${are}.`, element('p', {}, element('button', { type: 'button', class: 'primary', onclick: () => session.signIn() }, 'Sign in')));
-  }
-  if (session.kind === 'elsewhere') {
-    return empty('A token is needed', `${are}. The hub signs people in at the app of this server, so this page takes the token of a program: open the menu at the top right.`);
-  }
-  return empty('Nothing to see', `${are}. Under OAUTH_STRATEGY=none nobody has permissions: choose another strategy, or remove the permission from the manifest.`);
-}
-
-function noneDeclared() {
-  const commands = element('pre', {}, 'peristyle introspect\nperistyle check\nperistyle serve');
-  return empty('No resources', 'The manifest declares none.', element('p', {}, 'A manifest is made from a database you have:'), commands);
-}
-
-function empty(title, lead, ...more) {
-  return element('div', { class: 'empty' }, element('h1', {}, title), element('p', { class: 'lead' }, lead), more);
+  return element('div', { class: 'overview' }, element('h1', {}, 'Resources'), element('p', { class: 'lead' }, 'Choose a resource to see its fields and relations, and to run statements on it.'), groups, withheldLine(catalog, session));
 }

@@ -1,10 +1,12 @@
-// The identity of the page: signs in and out, renews tokens, and gives each request its token. Tokens stay in memory.
+// The identity of a page: signs in and out, renews tokens, and gives each request its token. Tokens stay in memory.
 
 /** Seconds before its end at which a token is renewed. */
 const RENEWAL_MARGIN = 30;
 /** The session storage of this tab holds no token: only that it was signed in, and where it was. */
 const SIGNED_IN = 'peristyle-docs.signed-in';
 const PLACE = 'peristyle-docs.place';
+/** A link with this parameter opens the page signed in, with the account of the session at the hub. */
+const ASKED = 'sign-in';
 
 export class Session {
   #token = '';
@@ -12,10 +14,12 @@ export class Session {
   #expiresAt = Infinity;
   #renewal = null;
 
-  /** `kind` says how people sign in: `hub`, `satellite`, `elsewhere` or `none`. `onLost` is called when a sign-in has ended. */
-  constructor(kind, onLost) {
-    this.kind = kind;
-    this.onLost = onLost;
+  /**
+   * `kind` says how people sign in: `hub`, `satellite`, `elsewhere` or `none`. `home` is the path of the page. `onLost` is called when a
+   * sign-in has ended.
+   */
+  constructor(kind, home, onLost) {
+    Object.assign(this, { kind, home, onLost });
     /** How the page got its token: '' for none, `signed-in` or `pasted`. */
     this.source = '';
   }
@@ -32,7 +36,11 @@ export class Session {
   async open() {
     const answer = new URLSearchParams(location.search);
     if (this.kind === 'satellite' && answer.has('state')) return this.#finish(answer);
-    if (location.pathname !== '/docs') history.replaceState(null, '', `/docs${location.hash}`);
+    if (this.kind === 'satellite' && answer.has(ASKED)) {
+      this.#leave('');
+      return 'leaving';
+    }
+    if (location.pathname !== this.home || answer.has(ASKED)) history.replaceState(null, '', `${this.home}${location.hash}`);
     if (this.kind === 'hub') return this.#renewAtHub().then(() => '', (error) => `The page cannot use your session: ${error.message}.`);
     if (this.kind === 'satellite' && sessionStorage.getItem(SIGNED_IN)) {
       // Once only: without a session at the hub the page stays anonymous.
@@ -45,8 +53,8 @@ export class Session {
   /** Goes to the sign-in page. The browser comes back to this place. */
   signIn() {
     if (this.kind === 'hub') {
-      sessionStorage.setItem(PLACE, location.hash);
-      location.assign('/sign-in?continue=/docs');
+      this.#keepPlace();
+      location.assign(`/sign-in?continue=${this.home}`);
     } else {
       this.#leave('');
     }
@@ -54,14 +62,18 @@ export class Session {
 
   #leave(more) {
     sessionStorage.removeItem(SIGNED_IN);
-    sessionStorage.setItem(PLACE, location.hash);
-    location.assign(`/auth/login?return_to=/docs${more}`);
+    this.#keepPlace();
+    location.assign(`/auth/login?return_to=${this.home}${more}`);
+  }
+
+  #keepPlace() {
+    sessionStorage.setItem(PLACE, `${this.home}${location.hash}`);
   }
 
   /** Finishes the login that the hub sent back to this URL. */
   async #finish(answer) {
     // The code can be used once, so it leaves the URL and the history.
-    history.replaceState(null, '', '/docs');
+    history.replaceState(null, '', this.home);
     this.restorePlace();
     if (answer.has('error')) return answer.get('error') === 'login_required' ? '' : `The hub refused the sign-in: ${answer.get('error')}.`;
     const sent = Object.fromEntries(['code', 'state', 'iss'].filter((name) => answer.has(name)).map((name) => [name, answer.get(name)]));
@@ -77,7 +89,7 @@ export class Session {
   restorePlace() {
     const place = sessionStorage.getItem(PLACE);
     sessionStorage.removeItem(PLACE);
-    if (place && location.hash === '') history.replaceState(null, '', `/docs${place}`);
+    if (place?.split('#')[0] === this.home && location.hash === '') history.replaceState(null, '', place);
   }
 
   #accept({ access_token: token, refresh_token: refreshToken = '', expires_in: seconds = Infinity }) {

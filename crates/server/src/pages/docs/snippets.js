@@ -23,28 +23,65 @@ function loaded(nodes) {
   return found;
 }
 
+/** Names such as `orders.total` as a tree: the names of a row, and those of the relations among them, null for all. Null without names. */
+function selectionOf(names) {
+  if (!names || names.length === 0) return null;
+  const tree = new Map();
+  for (const name of names) {
+    const [first, ...rest] = name.split('.');
+    if (rest.length === 0) tree.set(first, null);
+    else if (tree.get(first) !== null) tree.set(first, [...(tree.get(first) ?? []), rest.join('.')]);
+  }
+  return new Map([...tree].map(([name, below]) => [name, below && selectionOf(below)]));
+}
+
+/** The fields that a row shows: those that are named, or all but those that are shown only if they are named. */
+function shownFields(resource, selection) {
+  return resource.fields.filter(({ name, eager }) => (selection ? selection.has(name) : eager !== false));
+}
+
+/** The loaded relations that a row shows: `{name, many, target, nodes, selection}`. */
+function shownRelations(resource, catalog, nodes, selection) {
+  return [...loaded(nodes)].flatMap(([name, inner]) => {
+    const target = catalog.target(resource, name);
+    const many = resource.relations.find((relation) => relation.name === name)?.many;
+    return target && (!selection || selection.has(name)) ? [{ name, many, target, nodes: inner, selection: selection?.get(name) ?? null }] : [];
+  });
+}
+
 const isAggregated = ({ query }) => member(query, 'aggregation')?.kind === 'object';
 
 /** GraphQL has no field of another shape. */
 const isName = (name) => /^[_A-Za-z]\w*$/.test(name) && !name.startsWith('__');
 
 /**
- * The statement as a GraphQL query: `{query, variables}`. The variables are empty unless a key is no name of GraphQL. Null if GraphQL
- * has no field for it.
+ * The statement as a GraphQL query: `{query, variables}`, or `{message}` if GraphQL cannot say it. The variables are empty unless a key is
+ * no name of GraphQL. `fields` are the names that rows show.
  */
-export function graphql({ resource, operation, id, text }, catalog) {
-  const field = resource.operations.find(({ name }) => name === operation)?.graphql;
-  if (!field) return null;
+export function graphql({ resource, operation, id, text, fields }, catalog) {
   const { root } = parse(text);
   const found = layers(root);
+  const roots = rootFields({ resource, operation, fields, found }, catalog);
+  if (roots.message) return roots;
   const given = Object.entries(found).filter(([, node]) => node);
   const inline = given.every(([, node]) => isLiteral(node));
   const values = given.map(([name, node]) => [name, inline ? literal(node, text, '    ') : `$${name}`]);
   if (id !== undefined) values.unshift(['id', JSON.stringify(id)]);
-  const selection = selected(operation, found, resource, catalog);
   const head = inline || given.length === 0 ? 'query' : `query (${given.map(([name]) => `$${name}: QueryStatementInput`).join(', ')})`;
-  const query = `${head} {\n  ${field}${argumentList(values)} ${selection}\n}\n`;
-  return { query, variables: inline ? '' : variablesOf(given, text) };
+  const lines = roots.map(([field, selection]) => `  ${field}${argumentList(values)} ${selection}\n`);
+  return { query: `${head} {\n${lines.join('')}}\n`, variables: inline ? '' : variablesOf(given, text) };
+}
+
+/** The root fields of a query, each with its selection. The rows of a page have no selection of their own, so `list` gives them. */
+function rootFields({ resource, operation, fields, found }, catalog) {
+  const name = (wanted) => resource.operations.find((candidate) => candidate.name === wanted)?.graphql;
+  const field = name(operation);
+  if (!field) return { message: 'GraphQL has no name for this resource.' };
+  const selection = selectionOf(fields);
+  const rows = () => (isAggregated(found) ? '{ _aggregation }' : rowSelection(resource, catalog, { nodes: Object.values(found), selection }, '  '));
+  if (operation === 'paginate') return selection ? [[field, '{ total count }'], [name('list'), rows()]] : [[field, '{ total count rows }']];
+  if (operation !== 'keysetPaginate') return [[field, rows()]];
+  return selection ? { message: 'A keyset page of GraphQL has whole rows. Choose “list” to select fields.' } : [[field, '{ count rows next }']];
 }
 
 /** The arguments of a field, on one line if they fit. */
@@ -70,8 +107,14 @@ export function mutation({ resource, form, id, text }, catalog) {
   const values = given.map(([name, node]) => [name, inline ? literal(node, text, '    ') : `$${name}`]);
   if (id !== undefined) values.unshift(['id', JSON.stringify(id)]);
   const head = inline ? 'mutation' : `mutation (${given.map(([name]) => `$${name}: ${types[name]}`).join(', ')})`;
-  const query = `${head} {\n  ${field}${argumentList(values)} ${rowSelection(resource, catalog, [], '  ')}\n}\n`;
+  const query = `${head} {\n  ${field}${argumentList(values)} ${writtenSelection(resource, catalog)}\n}\n`;
   return { query, variables: inline ? '' : variablesOf(given, text) };
+}
+
+/** A caller who may not read the rows of a resource sees their key. */
+function writtenSelection(resource, catalog) {
+  const key = resource.write.key.filter(isName);
+  return resource.fields.length === 0 && key.length > 0 ? `{ ${key.join(' ')} }` : rowSelection(resource, catalog, { nodes: [], selection: null }, '  ');
 }
 
 const upperFirst = (name) => name.charAt(0).toUpperCase() + name.slice(1);
@@ -102,31 +145,23 @@ function flatLiteral(node, text) {
   return text.slice(node.start, node.end);
 }
 
-function selected(operation, found, resource, catalog) {
-  if (operation === 'paginate') return '{ total count rows }';
-  if (operation === 'keysetPaginate') return '{ count rows next }';
-  if (isAggregated(found)) return '{ _aggregation }';
-  return rowSelection(resource, catalog, Object.values(found), '  ');
-}
-
 /** The fields of a row, and those of the relations that the statements load. */
-function rowSelection(resource, catalog, nodes, indent) {
+function rowSelection(resource, catalog, { nodes, selection }, indent) {
   const deeper = `${indent}  `;
-  const lines = resource.fields.map(({ name }) => name).filter(isName);
-  for (const [name, inner] of loaded(nodes)) {
-    const target = catalog.target(resource, name);
-    if (target && isName(name)) lines.push(`${name} ${rowSelection(target, catalog, inner, deeper)}`);
+  const lines = shownFields(resource, selection).map(({ name }) => name).filter(isName);
+  for (const { name, target, ...inner } of shownRelations(resource, catalog, nodes, selection)) {
+    if (isName(name)) lines.push(`${name} ${rowSelection(target, catalog, inner, deeper)}`);
   }
   if (lines.length === 0) return '{ __typename }';
   return `{\n${lines.map((line) => `${deeper}${line}\n`).join('')}${indent}}`;
 }
 
 /** The statement as a program in TypeScript that prints the answer. */
-export function typescript({ origin, path, resource, operation, text, signedIn }, catalog) {
+export function typescript({ origin, path, resource, operation, text, fields, signedIn }, catalog) {
   const { root } = parse(text);
   const found = layers(root);
-  const row = isAggregated(found) ? 'Record<string, unknown>' : rowType(resource, catalog, Object.values(found), '');
-  const name = upperFirst(resource.resource);
+  const row = isAggregated(found) ? 'Record<string, unknown>' : rowType(resource, catalog, { nodes: Object.values(found), selection: selectionOf(fields) }, '');
+  const name = typeNameOf(resource);
   const answers = {
     paginate: `{ total: number; count: number; rows: ${name}[] }`,
     keysetPaginate: `{ count: number; rows: ${name}[]; next: object | null }`,
@@ -138,23 +173,33 @@ export function typescript({ origin, path, resource, operation, text, signedIn }
 
 /** A write as a program in TypeScript that prints the row; `text` is the body. */
 export function typescriptOfWrite({ origin, path, resource, text, signedIn }, catalog) {
-  const name = upperFirst(resource.resource);
-  return program({ name, row: rowType(resource, catalog, [], ''), answer: name, url: origin + path, json: text, signedIn });
+  const name = typeNameOf(resource);
+  return program({ name, row: rowType(resource, catalog, { nodes: [], selection: null }, ''), answer: name, url: origin + path, json: text, signedIn });
 }
 
+/** The name of the type of a row. It hides neither of the types that the program uses. */
+function typeNameOf(resource) {
+  const name = upperFirst(resource.resource);
+  return ['Promise', 'Record'].includes(name) ? `${name}Row` : name;
+}
+
+/** A module without a top-level `await`, which not every setting of a compiler allows. */
 function program({ name, row, answer, url, json, signedIn }) {
   const headers = ["'Content-Type': 'application/json'", signedIn && 'Authorization: `Bearer ${process.env.TOKEN}`'].filter(Boolean).join(', ');
   return [
-    `type ${name} = ${row};`,
+    `export type ${name} = ${row};`,
     '',
-    `const response = await fetch(${quoted(url)}, {`,
-    "  method: 'POST',",
-    `  headers: { ${headers} },`,
-    `  body: ${body(json)},`,
-    '});',
-    'if (!response.ok) throw new Error(await response.text());',
-    `const answer: ${answer} = await response.json();`,
-    'console.log(answer);',
+    `export async function request(): Promise<${answer}> {`,
+    `  const response = await fetch(${quoted(url)}, {`,
+    "    method: 'POST',",
+    `    headers: { ${headers} },`,
+    `    body: ${body(json)},`,
+    '  });',
+    '  if (!response.ok) throw new Error(await response.text());',
+    `  return (await response.json()) as ${answer};`,
+    '}',
+    '',
+    'request().then((answer) => console.log(answer));',
     '',
   ].join('\n');
 }
@@ -164,7 +209,7 @@ function body(json) {
   if (json === null) return "'{}'";
   const { root } = parse(json);
   if (!keepsNumbers(root, json)) return quoted(json);
-  return `JSON.stringify(${pretty(root, json).replaceAll('\n', '\n  ')})`;
+  return `JSON.stringify(${pretty(root, json).replaceAll('\n', '\n    ')})`;
 }
 
 function keepsNumbers(node, text) {
@@ -177,14 +222,12 @@ function keepsNumbers(node, text) {
 const quoted = (text) => `'${text.replace(/[\\']/g, '\\$&').replaceAll('\n', '\\n')}'`;
 
 /** The type of a row with the relations that the statements load. */
-function rowType(resource, catalog, nodes, indent) {
+function rowType(resource, catalog, { nodes, selection }, indent) {
   const deeper = `${indent}  `;
   const key = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
-  const lines = resource.fields.map((field) => `${key(field.name)}: ${fieldType(field)};`);
-  for (const [name, inner] of loaded(nodes)) {
-    const relation = resource.relations.find((candidate) => candidate.name === name);
-    const target = catalog.target(resource, name);
-    if (target) lines.push(`${key(name)}: ${rowType(target, catalog, inner, deeper)}${relation.many ? '[]' : ' | null'};`);
+  const lines = shownFields(resource, selection).map((field) => `${key(field.name)}: ${fieldType(field)};`);
+  for (const { name, many, target, ...inner } of shownRelations(resource, catalog, nodes, selection)) {
+    lines.push(`${key(name)}: ${rowType(target, catalog, inner, deeper)}${many ? '[]' : ' | null'};`);
   }
   return `{\n${lines.map((line) => `${deeper}${line}\n`).join('')}${indent}}`;
 }

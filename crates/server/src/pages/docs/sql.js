@@ -15,24 +15,26 @@ const WORDS = new Set(
 /** The SQL in lines. */
 export function format(sql) {
   const tokens = (sql.match(TOKEN) ?? []).map((text, index, all) => ({ text, blank: /^\s/.test(all[index - 1] ?? '') })).filter(({ text }) => !/^\s/.test(text));
-  const formatted = lines(group(tokens, 0).items, '').trimStart();
+  const formatted = lines(group(tokens, 0, ')').items, '').trimStart();
   // A text with a bracket without a partner is no SQL of ours, and stays as it is.
   return bare(formatted) === bare(sql) ? formatted : sql;
 }
 
 const bare = (text) => text.replace(/\s+/g, '');
 
-/** A list of tokens and of bracketed lists, up to the bracket that closes it. */
-function group(tokens, from) {
+/** A list of tokens, of bracketed lists and of lists from `CASE` to `END`, up to the token that closes it. */
+function group(tokens, from, closer) {
   const items = [];
   let at = from;
-  for (; at < tokens.length && tokens[at].text !== ')'; at += 1) {
-    if (tokens[at].text !== '(') {
+  for (; at < tokens.length && tokens[at].text.toUpperCase() !== closer; at += 1) {
+    const { text, blank } = tokens[at];
+    const end = text === '(' ? ')' : text.toUpperCase() === 'CASE' ? 'END' : null;
+    if (end === null) {
       items.push(tokens[at]);
       continue;
     }
-    const inner = group(tokens, at + 1);
-    items.push({ inner: inner.items, blank: tokens[at].blank });
+    const inner = group(tokens, at + 1, end);
+    items.push({ inner: inner.items, blank, open: text, close: tokens[inner.end]?.text ?? '' });
     at = inner.end;
   }
   return { items, end: at };
@@ -42,7 +44,11 @@ const isWord = (item, ...words) => words.includes(item?.text?.toUpperCase());
 
 /** The items on one line. */
 function flat(items) {
-  return items.map((item, index) => `${item.blank && index > 0 ? ' ' : ''}${item.inner ? `(${flat(item.inner)})` : item.text}`).join('');
+  return items.map((item, index) => `${item.blank && index > 0 ? ' ' : ''}${item.inner ? enclosed(item, flat(item.inner)) : item.text}`).join('');
+}
+
+function enclosed({ open, close }, inner) {
+  return open === '(' ? `(${inner}${close}` : `${open} ${inner} ${close}`.trimEnd();
 }
 
 /** The items as lines: a line for each clause. */
@@ -105,20 +111,42 @@ function cut(items) {
   return pieces.filter((piece) => piece.length > 0);
 }
 
-/** Items in their line; a bracket that is too long or has a query is opened. */
+/** Items in their line; a bracket or a `CASE` that is too long or has a query is opened. */
 function text(items, indent) {
   return items
     .map((item, index) => {
       const blank = item.blank && index > 0 ? ' ' : '';
       if (!item.inner) return `${blank}${item.text}`;
-      const line = flat(item.inner);
-      if (!item.inner.some(startsQuery) && !item.inner.some(hasQuery) && indent.length + line.length <= WIDTH) return `${blank}(${line})`;
-      const deeper = `${indent}  `;
-      const isQuery = startsQuery(item.inner[0]);
-      const inner = isQuery ? lines(item.inner, deeper) : cut(item.inner).map((piece) => `\n${deeper}${text(piece, deeper)}`).join('');
-      return `${blank}(${inner}\n${indent})`;
+      const line = enclosed(item, flat(item.inner));
+      if (!item.inner.some(startsQuery) && !item.inner.some(hasQuery) && indent.length + line.length <= WIDTH) return `${blank}${line}`;
+      return `${blank}${item.open}${opened(item, `${indent}  `)}\n${indent}${item.close}`;
     })
     .join('');
+}
+
+/** The inside of a bracket or of a `CASE`, each part on lines of its own. */
+function opened({ open, inner }, indent) {
+  if (startsQuery(inner[0])) return lines(inner, indent);
+  const pieces = open === '(' ? cut(inner).map((piece) => text(piece, indent)) : branches(inner).map((piece) => branchText(piece, indent));
+  return pieces.map((piece) => `\n${indent}${piece}`).join('');
+}
+
+/** The items of a `CASE`, cut before each `WHEN` and before `ELSE`. */
+function branches(items) {
+  const found = [[]];
+  for (const item of items) {
+    if (isWord(item, 'WHEN', 'ELSE') && found.at(-1).length > 0) found.push([]);
+    found.at(-1).push(item);
+  }
+  return found;
+}
+
+/** A branch on one line if it fits, otherwise its value on a line of its own. */
+function branchText(items, indent) {
+  const then = items.findIndex((item) => isWord(item, 'THEN'));
+  if (then < 1 || indent.length + flat(items).length <= WIDTH) return text(items, indent);
+  const deeper = `${indent}  `;
+  return `${text(items.slice(0, then), indent)}\n${deeper}${text(items.slice(then), deeper)}`;
 }
 
 const startsQuery = (item) => isWord(item, 'SELECT', 'WITH', 'VALUES');

@@ -4,12 +4,10 @@
 import { announce, counted, element } from './dom.js';
 
 export class Suggestions {
-  constructor(input, onChoose) {
-    this.input = input;
-    this.onChoose = onChoose;
-    this.options = [];
-    this.index = 0;
-    this.list = element('ul', { class: 'suggestions', role: 'listbox', id: 'suggestions', 'aria-label': 'Suggestions', hidden: true });
+  /** `within()` is the element whose left and right edges the list keeps; by default the one around it. */
+  constructor(input, onChoose, { id = 'suggestions', within = () => this.list.offsetParent } = {}) {
+    Object.assign(this, { input, onChoose, id, within, options: [], index: 0 });
+    this.list = element('ul', { class: 'suggestions', role: 'listbox', id, 'aria-label': 'Suggestions', hidden: true });
     // The editor must not lose the focus to a click or a scroll bar.
     this.list.addEventListener('mousedown', (event) => event.preventDefault());
     this.list.addEventListener('click', (event) => {
@@ -18,7 +16,7 @@ export class Suggestions {
     });
     input.setAttribute('aria-autocomplete', 'list');
     input.setAttribute('aria-haspopup', 'listbox');
-    input.setAttribute('aria-controls', 'suggestions');
+    input.setAttribute('aria-controls', id);
   }
 
   get isOpen() {
@@ -31,20 +29,21 @@ export class Suggestions {
     this.options = options;
     this.list.replaceChildren(
       ...options.map(({ label, detail }, index) =>
-        element('li', { role: 'option', id: `suggestion-${index}`, 'data-index': index, 'aria-selected': 'false' }, element('span', { class: 'label' }, label), element('span', { class: 'detail' }, detail)),
+        element('li', { role: 'option', id: `${this.id}-${index}`, 'data-index': index, 'aria-selected': 'false' }, element('span', { class: 'label' }, label), element('span', { class: 'detail' }, detail)),
       ),
     );
     this.list.hidden = false;
+    this.#tell();
     this.place(rectangle);
     this.select(0);
     if (!wasOpen) announce(`${counted(options.length, 'suggestion')}: ${options[0].label}`);
   }
 
-  /** Places the list below the cursor and inside the editor, or above the cursor at the end of the window. */
+  /** Places the list below the cursor, or above it at the end of the window. */
   place(rectangle) {
     const around = this.list.offsetParent.getBoundingClientRect();
-    const width = this.list.offsetWidth;
-    const left = Math.max(4, Math.min(rectangle.left - around.left, around.width - width - 4));
+    const edges = this.within().getBoundingClientRect();
+    const left = Math.max(edges.left + 4, Math.min(rectangle.left, edges.right - this.list.offsetWidth - 4)) - around.left;
     const fitsBelow = rectangle.bottom + this.list.offsetHeight + 8 < window.innerHeight || rectangle.top < this.list.offsetHeight;
     const top = fitsBelow ? rectangle.bottom - around.top + 4 : rectangle.top - around.top - this.list.offsetHeight - 4;
     this.list.style.left = `${left}px`;
@@ -66,7 +65,13 @@ export class Suggestions {
   close() {
     if (!this.isOpen) return;
     this.list.hidden = true;
+    this.#tell();
     this.input.removeAttribute('aria-activedescendant');
+  }
+
+  /** An input of one line is a combobox, which says whether its list is open. A text area cannot be one. */
+  #tell() {
+    if (this.input.getAttribute('role') === 'combobox') this.input.setAttribute('aria-expanded', String(this.isOpen));
   }
 
   /** Handles a key while open. Returns whether it did. */

@@ -2,8 +2,9 @@
 
 import { pathOf, pathOfRow, pathOfWrite } from './catalog.js';
 import { announce, counted, element } from './dom.js';
+import { explained } from './explain.js';
 import { FieldInput } from './inputs.js';
-import { member, parse, pretty } from './json.js';
+import { compact, member, parse, pretty } from './json.js';
 import { colouredJson } from './paint.js';
 import { FORMS, bodyOf, fieldOf, jsonOf, numberOf } from './payload.js';
 import { segments } from './pointer.js';
@@ -20,7 +21,7 @@ const BLANK = 'A dry run shows the row as it would be. Nothing is written before
 export class Writes {
   /** `onWritten` is called after rows changed. */
   constructor({ resource, catalog, session, onWritten }) {
-    Object.assign(this, { resource, catalog, session, onWritten, request: null, tried: null, fields: [] });
+    Object.assign(this, { resource, catalog, session, onWritten, request: null, tried: null, before: null, fields: [] });
     const { write } = resource;
     this.forms = Object.keys(FORMS).filter((form) => write.operations.some(({ name }) => name === form));
     this.build();
@@ -30,7 +31,7 @@ export class Writes {
   build() {
     const { write } = this.resource;
     this.form = element('select', { id: 'write-operation', onchange: () => this.choose() }, this.forms.map((form) => element('option', { value: form }, FORMS[form].label)));
-    this.parts = write.key.map((name) => line(`write-key-${name}`, { 'aria-required': 'true', 'aria-describedby': 'write-faults', oninput: () => this.changed() }));
+    this.parts = write.key.map((name) => line(`write-key-${name}`, { 'aria-required': 'true', 'aria-describedby': 'write-faults', oninput: () => this.keyChanged() }));
     const keys = write.key.map((name, index) => element('span', { class: 'part' }, element('label', { for: `write-key-${name}` }, name), this.parts[index]));
     this.load = element('button', { type: 'button', onclick: () => this.loadRow() }, 'Load the row');
     this.identity = element('span', { class: 'identity' }, keys, this.load);
@@ -38,7 +39,8 @@ export class Writes {
     this.entries = element('div', { class: 'entries' });
     this.tryIt = element('button', { type: 'submit', class: 'primary' }, 'Dry run');
     this.writeIt = element('button', { type: 'button', class: 'primary', id: 'write-it', hidden: true, onclick: () => this.write() }, 'Write it');
-    this.programs = new Programs(element('div', {}, this.entries, this.faults), (name) => this.program(name), { first: 'Form', prefix: 'write-' });
+    const more = this.catalog.explain && pathOf(this.resource, 'explain') ? ['SQL'] : [];
+    this.programs = new Programs(element('div', {}, this.entries, this.faults), (name) => this.program(name), { first: 'Form', more, prefix: 'write-' });
     this.status = element('p', { class: 'status', role: 'status' });
     this.shown = element('div', { class: 'outcome', tabindex: '-1', role: 'region', 'aria-label': 'Outcome of the write' });
     this.node = element(
@@ -74,6 +76,12 @@ export class Writes {
       ].filter(Boolean),
     );
     this.programs.select('Form');
+    this.keyChanged();
+  }
+
+  /** Forgets the row that was loaded: the form is about another one. */
+  keyChanged() {
+    this.before = null;
     this.changed();
   }
 
@@ -111,6 +119,7 @@ export class Writes {
   /** The request as a program for a tab. */
   program(name) {
     const { path, values, members, faults } = this.read();
+    if (name === 'SQL') return this.explain({ values, members, faults });
     if (faults.length > 0) return { message: faults[0].path === '/id' ? NO_ID : 'The form has a fault.' };
     const { isSignedIn } = this.session;
     const note = isSignedIn ? `${DRY_RUN_NOTE} ${TOKEN_NOTE}` : DRY_RUN_NOTE;
@@ -124,6 +133,21 @@ export class Writes {
     return { text: written.query, more: written.variables, note: DRY_RUN_NOTE, link: `/graphql#${state}` };
   }
 
+  /** The statements of the write, and the rule behind each condition. It changes nothing. */
+  async explain({ values, members, faults }) {
+    if (faults.length > 0) return { message: faults[0].path === '/id' ? NO_ID : 'The form has a fault.' };
+    const id = this.isById ? `&id=${values.map((value) => encodeURIComponent(value)).join(',')}` : '';
+    const path = `${pathOf(this.resource, 'explain')}?operation=${FORMS[this.form.value].operation}${id}`;
+    try {
+      const { ok, text } = await send(path, bodyOf(members, false), { session: this.session });
+      if (ok) return { node: explained(text) };
+      const { errors = [], detail = 'The server gave no reason.' } = problemOf(text);
+      return { message: errors.length > 0 ? errors.map(({ path, message }) => `${path}: ${message}`).join(' · ') : detail };
+    } catch {
+      return { message: BROKEN };
+    }
+  }
+
   /** GraphQL takes the key of an update in the payload, and other keys as `id`. */
   ofGraphql(values, members) {
     const { key } = this.resource.write;
@@ -131,6 +155,16 @@ export class Writes {
     const isNumber = (name) => ['int', 'bigint'].includes(this.resource.fields.find((field) => field.name === name)?.type);
     const id = key.map((name, index) => [name, isNumber(name) ? numberOf(values[index]) : JSON.stringify(values[index])]);
     return { text: bodyOf({ ...members, payload: [...id, ...members.payload] }, true) };
+  }
+
+  /** Opens a form for the row with a key, and loads the row. */
+  async open(form, key) {
+    this.form.value = form;
+    this.choose();
+    this.parts.forEach((part, index) => { part.value = key[index]; });
+    this.node.scrollIntoView({ block: 'start' });
+    this.form.focus({ preventScroll: true });
+    if (!this.load.hidden) await this.loadRow();
   }
 
   /** Reads the row with the key, and shows its values in the inputs. */
@@ -148,6 +182,7 @@ export class Writes {
         if (!isMasked(input)) input.show(member(root, input.field.name), text);
       }
       this.showVersion(root, text);
+      this.before = valuesOf(root, text);
       this.outcome('', 'Loaded · change what you want to change', root, text);
     });
   }
@@ -175,7 +210,7 @@ export class Writes {
       this.tried = { path, body: bodyOf(members, false) };
       const { root } = parse(text);
       const what = this.form.value === 'deleteById' ? 'the row that would be deleted' : 'the row as it would be';
-      this.outcome('good', `Dry run · ${status} · ${what} · ${milliseconds} ms`, root, text);
+      this.outcome('good', `Dry run · ${status} · ${what} · ${milliseconds} ms`, root, text, this.before);
       this.offer(true);
       announce(`The dry run succeeded: ${what}`);
     });
@@ -203,7 +238,9 @@ export class Writes {
       const done = { create: 'Created', updateById: 'Changed', deleteById: 'Deleted', restoreById: 'Restored' }[form];
       this.takeKey(root, text);
       this.showVersion(root, text);
-      this.outcome('good', `${done} · ${status} · ${milliseconds} ms`, root, text);
+      const { before } = this;
+      this.before = form === 'updateById' ? valuesOf(root, text) : null;
+      this.outcome('good', `${done} · ${status} · ${milliseconds} ms`, root, text, before);
       announce(done);
       this.onWritten();
     }, broken);
@@ -244,11 +281,11 @@ export class Writes {
     this.showFaults(faults);
   }
 
-  /** Shows a row, or a text in its place. */
-  outcome(kind, line, root, text) {
+  /** Shows a row, or a text in its place. `before` are the values of the row before, to mark what changed. */
+  outcome(kind, line, root, text, before) {
     this.status.className = `status ${kind}`.trim();
     this.status.textContent = line;
-    if (root) this.shown.replaceChildren(element('div', { class: 'scroll', role: 'region', 'aria-label': 'Row', tabindex: '0' }, record(root, text)), json(root, text));
+    if (root) this.shown.replaceChildren(element('div', { class: 'scroll', role: 'region', 'aria-label': 'Row', tabindex: '0' }, record(root, text, { before: this.form.value === 'updateById' ? before : undefined })), json(root, text));
     else if (text) this.shown.replaceChildren(element('p', { class: 'blank' }, text));
   }
 
@@ -289,6 +326,11 @@ export class Writes {
   close() {
     this.end();
   }
+}
+
+/** The values of a row by their names, as JSON. */
+function valuesOf(root, text) {
+  return new Map((root?.members ?? []).map(({ key, value }) => [key.value, compact(value, text)]));
 }
 
 function line(id, attributes) {

@@ -20,7 +20,8 @@ const UNKNOWN: Error =
     Error::new(ErrorCode::InvalidRequest, "state: the login is unknown, expired or already finished; begin again at /auth/login");
 const UNBOUND: Error = Error::new(
     ErrorCode::AccessDenied,
-    "the login did not begin in this browser: the login cookie is missing or of another login (send credentials, or see LOGIN_BINDING)",
+    "the login did not begin in this browser, or not at the host of APP_URL: the login cookie is missing or of another login (send \
+     credentials, or see LOGIN_BINDING)",
 );
 const ISSUER: Error = Error::new(ErrorCode::InvalidRequest, "iss: the response comes from another hub");
 

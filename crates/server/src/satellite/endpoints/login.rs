@@ -3,15 +3,17 @@
 use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
-use axum::http::header::SET_COOKIE;
+use axum::http::header::{HOST, SET_COOKIE};
+use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderValue, Method};
 use axum::response::Response;
 use identity::login::{LOGIN_SECONDS, LoginRequest, LoginSecrets, begin};
+use identity::origin::is_other_local_name;
 use identity::pkce::Verifier;
 use identity::secret_token::{LoginBinding, LoginState};
 use store::replica_state::Entry;
 
-use crate::http::request_context::RequestContext;
+use crate::http::request_context::{RequestContext, wants_page};
 use crate::problem::oauth::OauthError;
 use crate::response::{Redirection, redirect};
 use crate::satellite::Satellite;
@@ -28,6 +30,9 @@ const HEALTH_SECONDS: i64 = 2;
 pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response, OauthError> {
     if request.method() != Method::GET {
         return Err(OauthError::Method("GET"));
+    }
+    if let Some(url) = url_at_app_url(&satellite.0.app_url, &request) {
+        return Ok(redirect(Redirection::Found, &url)?);
     }
     let context = RequestContext::of(&satellite.0.proxies, request.into_parts().0);
     let parameters = context.parameters()?;
@@ -55,6 +60,14 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     response.headers_mut().insert(SET_COOKIE, cookie(&satellite, &context, &fresh.binding)?);
     tracing::debug!("login.begun");
     Ok(response)
+}
+
+/// The same login at APP_URL, for a browser that names this machine in another way: the hub sends it back to APP_URL, and the cookie of
+/// `localhost` is none of `127.0.0.1`.
+fn url_at_app_url(app_url: &str, request: &Request) -> Option<String> {
+    let host = request.headers().get(HOST)?.to_str().ok()?;
+    let is_page = wants_page(request.headers()) && is_other_local_name(app_url, host);
+    is_page.then(|| format!("{app_url}{}", request.uri().path_and_query().map_or("/auth/login", PathAndQuery::as_str)))
 }
 
 /// Refuses while the hub does not answer, or answers 5xx: a browser that is redirected there would show its own error page.
