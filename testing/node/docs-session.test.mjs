@@ -214,6 +214,7 @@ for (const role of ['hub', 'satellite']) {
     // contract G2.10, E8.8, E8.9 // attack 91
     test('says what a sign-in would show, comes back to the query, and runs it with the rights of the account', () =>
       visit(`${origin()}/graphql#${new URLSearchParams({ query })}`, async (page, { tokens }) => {
+        await waitForText(page, '#notice', ' a permission');
         assert.match(await textOf(page, '#notice'), /\d+ more resources? needs? a permission/);
         await clean(page, 'anonymous');
         await page.click('#run');

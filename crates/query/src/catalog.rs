@@ -3,6 +3,7 @@
 mod column_limit;
 mod derived;
 mod resolve;
+mod spelling;
 pub mod write_rules;
 
 use std::sync::Arc;
@@ -12,11 +13,12 @@ use hashbrown::HashMap;
 use crate::statement::Statement;
 use crate::types::{EnumValue, Scalar, Type};
 
+pub use crate::manifest::MAX_WRITE_ROWS;
 pub use column_limit::ColumnLimit;
 pub use derived::{Bucket, Derived, JsonPath, RelatedValue, TimeUnit};
-pub use crate::manifest::MAX_WRITE_ROWS;
-pub use resolve::{CONNECTORS, OWN_CONTEXTS};
 pub(crate) use resolve::{Broken, Resolved, resolve};
+pub use resolve::{CONNECTORS, OWN_CONTEXTS};
+pub use spelling::{kebab, snake};
 use write_rules::{FieldRules, TableFacts, WriteRules};
 
 /// The index of a resource in the catalog.
@@ -135,8 +137,8 @@ pub struct Field {
     pub stored: Stored,
     /// The type of its column on PostgreSQL, read from the database at boot.
     pub native: Native,
-    /// Whether the decimals of its column on PostgreSQL have one scale: `numeric(12, 2)`.
-    pub has_one_scale: bool,
+    /// The scale of all decimals of its column on PostgreSQL, if they have one: 2 for `numeric(12, 2)`.
+    pub scale: Option<i32>,
     /// How its value is computed, if it has no column of its own.
     pub derived: Option<Derived>,
     /// Whether a row shows it unasked.
@@ -389,9 +391,9 @@ impl Catalog {
         field.native = native;
     }
 
-    /// Notes that the decimals of a column on PostgreSQL have one scale. Called at boot.
-    pub fn set_one_scale(&mut self, resource: ResourceId, field: FieldId) {
-        self.resources[resource].fields[field].has_one_scale = true;
+    /// Notes the scale of all decimals of a column on PostgreSQL. Called at boot.
+    pub fn set_scale(&mut self, resource: ResourceId, field: FieldId, scale: i32) {
+        self.resources[resource].fields[field].scale = Some(scale);
     }
 
     /// Notes that the database has a value for a new row without this field. Called at boot.
@@ -433,29 +435,4 @@ impl Field {
     pub(crate) fn masks_to_text(&self) -> bool {
         matches!(self.kind, Type::One(Scalar::Text | Scalar::ForeignText | Scalar::Enum(_)))
     }
-}
-
-/// `createdAt` → `created_at`
-pub fn snake(name: &str) -> String {
-    split(name, '_')
-}
-
-/// `appsAccounts` → `apps-accounts`; splits at capitals only.
-pub fn kebab(name: &str) -> String {
-    split(name, '-')
-}
-
-fn split(name: &str, separator: char) -> String {
-    let mut out = String::with_capacity(name.len() + 4);
-    for (index, character) in name.chars().enumerate() {
-        if character.is_ascii_uppercase() {
-            if index > 0 {
-                out.push(separator);
-            }
-            out.push(character.to_ascii_lowercase());
-        } else {
-            out.push(character);
-        }
-    }
-    out
 }

@@ -15,7 +15,7 @@ use crate::parse;
 use crate::plan::check_constraint;
 use crate::pointer::Layer;
 
-pub use references::{Condition, ConditionKind, Polarity, Reference};
+pub use references::{ConditionKind, Polarity, Reference, RowCondition};
 pub use scope_fields::ScopeField;
 
 impl Catalog {

@@ -183,7 +183,10 @@ fn write_faults(write: &str, fields: &str) -> Vec<String> {
 // contract P1.6, contract W1.4
 #[test]
 fn a_fault_of_a_write_rule_names_its_line_and_what_is_accepted() {
-    assert_eq!(write_faults("max-rows = 10000\nkeys = [[\"id\"], [\"gone\", \"id\"]]", "a = { type = \"text\", write = true }"), Vec::<String>::new());
+    assert_eq!(
+        write_faults("max-rows = 10000\nkeys = [[\"id\"], [\"gone\", \"id\"]]", "a = { type = \"text\", write = true }"),
+        Vec::<String>::new()
+    );
     for (write, words) in [
         ("max-rows = -1", "5: `max-rows` must be a whole number from 1 to 10000"),
         ("max-rows = 10001", "5: `max-rows` must be a whole number from 1 to 10000"),
@@ -197,7 +200,10 @@ fn a_fault_of_a_write_rule_names_its_line_and_what_is_accepted() {
     }
     for (field, words) in [
         ("a = { type = \"text\", write = true, pattern = \"a)|(b\" }", "`pattern` is not a regular expression"),
-        ("a = { type = \"int\", preset = { create = \"$account.id\" } }", "`$account.id` fits a uuid, a text or json; this field has type int"),
+        (
+            "a = { type = \"int\", preset = { create = \"$account.id\" } }",
+            "`$account.id` fits a uuid, a text or json; this field has type int",
+        ),
         ("a = { type = \"text\", preset = { create = \"$account.dTenants\" } }", "`$account.dTenants` fits uuid[], text[] or json"),
         ("a = { type = \"uuid[]\", preset = { create = \"$account.tags\" } }", "`$account.tags` fits text[], enum[] or json"),
         ("a = { type = \"text\", preset = { create = \"$account.isActive\" } }", "`$account.isActive` fits a bool or json"),

@@ -87,10 +87,16 @@ fn by_id<'s>(id: &'s [&'s str]) -> Sent<'s> {
 }
 
 /// What `explain` shows of a write, or its faults.
-fn planned(resource: &str, permissions: &[&str], (form, sent): (WriteForm, Sent<'_>), body: &Value) -> Result<Value, Vec<(String, String)>> {
+fn planned(
+    resource: &str,
+    permissions: &[&str],
+    (form, sent): (WriteForm, Sent<'_>),
+    body: &Value,
+) -> Result<Value, Vec<(String, String)>> {
     let catalog = catalog();
     let viewer = Viewer::new(permissions.iter().map(|&name| name.to_owned()), json!({ "id": "me" }));
-    let access = authorize_write(&catalog, catalog.by_name(resource).expect("a resource"), form.operation(), &viewer).expect("an open write");
+    let access =
+        authorize_write(&catalog, catalog.by_name(resource).expect("a resource"), form.operation(), &viewer).expect("an open write");
     let moment = WriteMoment { now: 0, random: &mut || [0; 16] };
     let body = payload::body(form, body.to_string().as_bytes()).expect("an object");
     let address = WriteAddress { id: sent.id, if_match: sent.if_match };
@@ -114,7 +120,9 @@ const UPDATE: (WriteForm, Sent<'static>) = (WriteForm::UpdateById, Sent { id: So
 #[test]
 fn an_increment_needs_a_field_that_the_viewer_sees_plainly() {
     let add = |name: &str| json!({ "increment": { name: 1 } });
-    for (name, code) in [("pin", "WR110"), ("nope", "WR110"), ("credit", "QS304"), ("rate", "WR112"), ("version", "WR111"), ("owner", "WR118")] {
+    for (name, code) in
+        [("pin", "WR110"), ("nope", "WR110"), ("credit", "QS304"), ("rate", "WR112"), ("version", "WR111"), ("owner", "WR118")]
+    {
         let faults = planned("t.note", READER, UPDATE, &add(name)).expect_err(name);
         assert_eq!(faults, one_fault(code, &format!("/increment/{name}")));
     }
@@ -288,7 +296,11 @@ fn the_limit_of_a_wire_constraint_counts_where_keys_name_the_rows() {
     for (form, sent, body) in [
         (WriteForm::UpdateById, by_id(&["1"]), json!({ "payload": { "stock": 1 }, "constraint": constraint })),
         (WriteForm::DeleteById, by_id(&["1"]), json!({ "constraint": constraint })),
-        (WriteForm::Update, Sent::default(), json!({ "payload": [{ "id": 1, "stock": 1 }, { "id": 2, "stock": 1 }], "constraint": constraint })),
+        (
+            WriteForm::Update,
+            Sent::default(),
+            json!({ "payload": [{ "id": 1, "stock": 1 }, { "id": 2, "stock": 1 }], "constraint": constraint }),
+        ),
         // Chosen rows are locked too.
         (WriteForm::Delete, Sent::default(), json!({ "all": true, "constraint": constraint })),
     ] {

@@ -1,7 +1,8 @@
 //! Boots a process from its configuration: opens the database, resolves the manifest, checks it against the database.
 
-mod write_role;
+mod open_access;
 mod sqlite_file;
+mod write_role;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +10,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use identity::account::Permission;
 use identity::strategy::Strategy;
-use query::catalog::write_rules::WriteOperation;
-use query::catalog::{Catalog, Resource};
+use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
 use query::messages::counted;
 use query::sql::Dialect;
@@ -35,6 +35,8 @@ use crate::satellite::Satellite;
 use crate::slow_statements::SlowStatements;
 use crate::traces::Tracer;
 
+pub(crate) use open_access::open_resources;
+use open_access::{MAX_LOGGED_RESOURCES, open_writes};
 use sqlite_file::MissingFile;
 pub(crate) use sqlite_file::{Content, require as require_sqlite_file};
 
@@ -42,9 +44,6 @@ pub(crate) use sqlite_file::{Content, require as require_sqlite_file};
 const READER_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 const READ_URL: &str = "DATABASE_READ_URL";
-
-/// How many resources a line of the log names.
-const MAX_LOGGED_RESOURCES: usize = 20;
 
 pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let app_files = app_files(config)?;
@@ -128,38 +127,6 @@ async fn check_declared(config: &Config, declared: &Manifest, catalog: &mut Cata
 async fn declare_permissions(records: &Records, catalog: &Catalog) -> Result<(), BootError> {
     let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
     rights::declare(records, permissions, clock::now()).await.map_err(unusable)
-}
-
-/// A warning that names the resources that everyone can read, although the manifest does not say so. Under `none` everyone can read anyway.
-pub(crate) fn open_resources(config: &Config, catalog: &Catalog, max_names: usize) -> Option<String> {
-    let names: Vec<&str> = catalog.open_resources().map(|resource| resource.full_name.as_str()).collect();
-    if config.strategy == Strategy::None || names.is_empty() {
-        return None;
-    }
-    let opening = match names.len() {
-        1 => "1 resource has no permission: everyone can read it".to_owned(),
-        count => format!("{count} resources have no permission: everyone can read them"),
-    };
-    let listed = names[..names.len().min(max_names)].join(", ");
-    let more =
-        if names.len() > max_names { format!(" and {} more, see `peristyle check`", names.len() - max_names) } else { String::new() };
-    Some(format!("{opening}: {listed}{more}; set `permission`, or `public = true` if this is meant"))
-}
-
-/// A warning that names the operations by which everyone can change rows. Under `none` the boot warns of the strategy itself.
-fn open_writes(config: &Config, catalog: &Catalog) -> Option<String> {
-    let described = |resource: &Resource| {
-        let operations: Vec<&str> = resource.write_rules()?.open_operations().map(WriteOperation::as_str).collect();
-        (!operations.is_empty()).then(|| format!("{} ({})", resource.full_name, operations.join(", ")))
-    };
-    let open: Vec<String> = catalog.resources().iter().filter_map(described).collect();
-    if config.strategy == Strategy::None || open.is_empty() {
-        return None;
-    }
-    let listed = open[..open.len().min(MAX_LOGGED_RESOURCES)].join("; ");
-    let more = open.len().saturating_sub(MAX_LOGGED_RESOURCES);
-    let more = if more > 0 { format!("; and {more} more, see `peristyle check`") } else { String::new() };
-    Some(format!("everyone can change rows, also without a sign-in: {listed}{more}; name a permission in place of `true`, if not everyone may"))
 }
 
 enum Role {

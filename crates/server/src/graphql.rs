@@ -4,6 +4,7 @@
 mod answer;
 mod answer_budget;
 mod arguments;
+mod context;
 mod document;
 mod execute;
 mod graphql_error;

@@ -152,12 +152,7 @@ impl Hub {
     }
 
     /// Records the refusal of a secret that no row has. `false` if it has one after all: look it up again.
-    async fn refuse_unknown(
-        &self,
-        secret: UnknownSecret<'_>,
-        event: &AuditEvent,
-        context: AuditContext<'_>,
-    ) -> Result<bool, store::Error> {
+    async fn refuse_unknown(&self, secret: UnknownSecret<'_>, event: &AuditEvent, context: AuditContext<'_>) -> Result<bool, store::Error> {
         self.0.refusal_log.note_unknown(self.records(), secret, event, context).await
     }
 

@@ -22,9 +22,9 @@ use axum::body::Bytes;
 use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
+use identity::token::{BearerClaims, Expectation, ExpiryClock, TokenFault, Unverified, Verified};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use identity::token::{BearerClaims, Expectation, ExpiryClock, TokenFault, Unverified, Verified};
 use store::replica_state::ReplicaState;
 
 use crate::boot_error::BootError;

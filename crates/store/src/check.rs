@@ -112,20 +112,20 @@ fn learn_keys(catalog: &mut Catalog, schema: &Schema) {
 }
 
 fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
-    let (mut found, mut of_one_scale) = (Vec::new(), Vec::new());
+    let (mut found, mut scales) = (Vec::new(), Vec::new());
     for (id, resource) in catalog.resources().iter().enumerate() {
         let Some(table) = schema.table(&resource.table, Dialect::Postgres) else { continue };
         for (place, field) in resource.stored_fields() {
             let Some(column) = table.column(field.column.plain(), Dialect::Postgres) else { continue };
             found.extend(native(&field.kind, column).map(|native| (id, place, native)));
-            of_one_scale.extend((!column.array && column.digits.is_some()).then_some((id, place)));
+            scales.extend(column.digits.filter(|_| !column.array).map(|(_, scale)| (id, place, scale)));
         }
     }
     for (resource, field, native) in found {
         catalog.set_native(resource, field, native);
     }
-    for (resource, field) in of_one_scale {
-        catalog.set_one_scale(resource, field);
+    for (resource, field, scale) in scales {
+        catalog.set_scale(resource, field, scale);
     }
     for (resource, relation) in relation::without_repeats(catalog, schema) {
         catalog.set_never_repeats(resource, relation);
@@ -189,7 +189,7 @@ impl<'c> Checker<'c> {
             && !column.nullable
             && !table.is_view
             && field.kind != Type::One(Scalar::Bool)
-            && !write::sets_soft_delete(resource)
+            && !write_columns::sets_soft_delete(resource)
         {
             let reason = format!("`soft-delete` names `{}`, whose column is NOT NULL", field.name);
             self.warning(field.line, format!("{what}: {reason}, so that every row counts as deleted"));

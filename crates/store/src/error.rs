@@ -7,7 +7,7 @@ use tokio_postgres::error::DbError;
 pub enum Error {
     #[error("the database is out of reach: {0}")]
     Unavailable(String),
-    /// A table is missing, or a materialized view was never filled. A retry does not help.
+    /// A materialized view was never filled. A retry does not help.
     #[error("the table is not ready: {0}")]
     NotReady(String),
     #[error("no database connection became free in time")]
@@ -168,8 +168,7 @@ impl From<tokio_postgres::Error> for Error {
             "57014" => Error::Timeout,
             "23505" => Error::Exists,
             "23503" => Error::Missing,
-            // An object that is not in the needed state, and a table that does not exist.
-            "55000" | "42P01" => Error::NotReady(chain(&error)),
+            "55000" => Error::NotReady(chain(&error)),
             // The server ended the session, or a lock was not available in time.
             "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "25P03" => Error::Unavailable(chain(&error)),
             // Another server may accept writes.
@@ -199,7 +198,6 @@ impl From<rusqlite::Error> for Error {
             (_, Some(ErrorCode::DatabaseCorrupt)) => {
                 Error::Refused(Refusal { message: format!("the SQLite file is damaged: {message}"), ..Refusal::default() })
             }
-            _ if message.starts_with("no such table: ") => Error::NotReady(message),
             _ => Error::Refused(Refusal { message, ..Refusal::default() }),
         }
     }

@@ -28,6 +28,7 @@ mod trial;
 mod value_encoder;
 mod write_role;
 mod write_session;
+mod write_tries;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,9 +80,7 @@ pub(crate) const WRITER_LIMITS: &str = "SET LOCAL idle_in_transaction_session_ti
 /// `read committed` lets a transaction that waited for a row see its new version.
 fn writer_setup(max_timeout: Duration) -> String {
     let limit = (max_timeout + CONNECT_TIMEOUT).as_millis().min(i32::MAX as u128);
-    format!(
-        "SET jit = off; SET statement_timeout = {limit}; SET default_transaction_isolation = 'read committed'"
-    )
+    format!("SET jit = off; SET statement_timeout = {limit}; SET default_transaction_isolation = 'read committed'")
 }
 
 /// Refuses a malformed URL. No message repeats a password.

@@ -14,7 +14,7 @@ pub(crate) use answer_context::{RunningStatement, StatementTime};
 pub(crate) use batch_size::BatchSize;
 pub use sink::Chunks;
 pub(crate) use sink::{Frame, Opening, Sink, StreamLimits, channel};
-pub(crate) use streaming::{Cursor, RelatedRows, RowSet, Source, Streaming, load};
+pub(crate) use streaming::{Cursor, KeyedRows, RelatedRows, RowSet, Source, Streaming, load};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {

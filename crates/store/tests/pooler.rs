@@ -73,8 +73,7 @@ impl PgBouncer {
 
     fn database(&self, name: &str, prepare: Prepare) -> Database {
         let url = format!("postgres://postgres@{}/{name}", self.address);
-        Database::open(&url, &DatabaseSettings { timeout: Duration::from_secs(1), prepare, ..DatabaseSettings::default() })
-            .expect("a pool")
+        Database::open(&url, &DatabaseSettings { timeout: Duration::from_secs(1), prepare, ..DatabaseSettings::default() }).expect("a pool")
     }
 
     fn is_alive(&mut self) -> bool {

@@ -46,6 +46,8 @@ async fn two_replicas_take_each_step_once(url: &str) {
                 "0005-family-origin",
                 "0006-client-administers",
                 "0007-outages",
+                "0008-pending-rights",
+                "0009-used-codes",
             ]
         ],
         "two replicas that start together take each step once"

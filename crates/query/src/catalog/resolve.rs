@@ -111,7 +111,7 @@ fn field_of(declaration: &FieldDeclaration, kind: Type, column: &str) -> Field {
         kind,
         stored: Stored::Standard,
         native: Native::Standard,
-        has_one_scale: false,
+        scale: None,
         derived: None,
         eager: true,
         requires: Vec::new(),

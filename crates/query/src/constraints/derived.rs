@@ -14,12 +14,7 @@ use crate::statement::Statement;
 use super::references::{Reference, references_of_field};
 
 /// Sets the filters of a resource's derived fields, or returns their faults.
-pub(super) fn set_filters(
-    catalog: &mut Catalog,
-    broken: &Broken,
-    id: ResourceId,
-    declaration: &ResourceDeclaration,
-) -> Vec<ManifestFault> {
+pub(super) fn set_filters(catalog: &mut Catalog, broken: &Broken, id: ResourceId, declaration: &ResourceDeclaration) -> Vec<ManifestFault> {
     let mut faults = Vec::new();
     let mut declared: Vec<(FieldId, &Option<Json>)> = Vec::new();
     for field in &declaration.fields {

@@ -24,7 +24,7 @@ pub enum Polarity {
 
 /// A condition of the manifest on rows.
 #[derive(Clone, Debug)]
-pub struct Condition<'c> {
+pub struct RowCondition<'c> {
     pub kind: ConditionKind<'c>,
     pub line: usize,
     pub references: Vec<Reference<'c>>,
@@ -42,7 +42,7 @@ pub enum ConditionKind<'c> {
 
 impl Catalog {
     /// The conditions of a resource: its constraint, `scope` and `check` of its writes, and the `where` of its derived fields.
-    pub fn conditions(&self, id: ResourceId) -> Vec<Condition<'_>> {
+    pub fn conditions(&self, id: ResourceId) -> Vec<RowCondition<'_>> {
         let resource = self.resource(id);
         let rules = resource.write.as_ref();
         let declared = [
@@ -52,12 +52,12 @@ impl Catalog {
         ];
         let conditions = declared.into_iter().filter_map(|(kind, constraint)| {
             let Constraint { statement, line, .. } = constraint?;
-            Some(Condition { kind, line: *line, references: references_of_statement(self, id, statement) })
+            Some(RowCondition { kind, line: *line, references: references_of_statement(self, id, statement) })
         });
         let derived = resource.fields.iter().filter_map(|field| {
             let related = field.related()?;
             let references = references_of_statement(self, resource.relations[related.relation].target, related.filter.as_ref()?);
-            Some(Condition { kind: ConditionKind::DerivedField(field), line: field.line, references })
+            Some(RowCondition { kind: ConditionKind::DerivedField(field), line: field.line, references })
         });
         conditions.chain(derived).collect()
     }

@@ -68,7 +68,9 @@ impl Catalog {
             .collect();
         joined_conditions(&statement.filters).into_iter().all(|entry| match entry {
             Entry::Named { name, inside, .. } => match (own.relation(name), inside) {
-                (Some(relation), Inside::Object(clause)) => relation.target == target && clause.entries.is_empty() && joins(relation, pairs),
+                (Some(relation), Inside::Object(clause)) => {
+                    relation.target == target && clause.entries.is_empty() && joins(relation, pairs)
+                }
                 (Some(_), Inside::Plain(_)) => false,
                 (None, _) => {
                     let paired = own.field(name).and_then(|(id, _)| pairs.iter().find(|(field, _)| *field == id));

@@ -56,9 +56,9 @@ mod tests {
         // What PostgreSQL prints for the same texts.
         for (given, printed) in [
             (r#"{"bb":1,"a":1.50,"c":{}}"#, r#"{"a": 1.50, "c": {}, "bb": 1}"#),
-            (r#"[1e3,1.50e1,-0.0,1E-2,0e-3,100e-2,[]]"#, "[1000, 15.0, 0.0, 0.01, 0.000, 1.00, []]"),
+            ("[1e3,1.50e1,-0.0,1E-2,0e-3,100e-2,[]]", "[1000, 15.0, 0.0, 0.01, 0.000, 1.00, []]"),
             (r#"{"é":"\u0001\u007f\b\/","zz":null}"#, "{\"zz\": null, \"é\": \"\\u0001\u{7f}\\b/\"}"),
-            (r#"true"#, "true"),
+            ("true", "true"),
         ] {
             let json = crate::json::data(given.as_bytes()).expect("JSON");
             assert_eq!(jsonb_text(&json), printed);

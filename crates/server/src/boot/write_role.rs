@@ -9,11 +9,7 @@ use crate::boot_error::BootError;
 use crate::config::Config;
 
 /// What the role of writes lacks, as findings at the resources. A role that cannot write at all, or writes elsewhere, ends the boot.
-pub(super) async fn check(
-    config: &Config,
-    catalog: &Catalog,
-    (database, schema): (&Database, &Schema),
-) -> Result<Vec<Finding>, BootError> {
+pub(super) async fn check(config: &Config, catalog: &Catalog, (database, schema): (&Database, &Schema)) -> Result<Vec<Finding>, BootError> {
     let (variable, url) = match config.database_write_url.as_deref() {
         None => ("DATABASE_URL", None),
         Some(url) => ("DATABASE_WRITE_URL", Some(url)),

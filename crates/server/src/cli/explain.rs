@@ -183,7 +183,8 @@ fn text(explained: &Value, dialect: Dialect) -> String {
         for predicate in level["predicates"].as_array().into_iter().flatten() {
             let field = predicate["field"].as_str().map(|name| format!(" {name}")).unwrap_or_default();
             let lifted = predicate["unless"].as_str().map_or_else(String::new, |name| format!(", lifted by the permission {name}"));
-            let (source, resource, sql) = (string(&predicate["source"]) + &field, string(&predicate["resource"]), string(&predicate["sql"]));
+            let (source, resource, sql) =
+                (string(&predicate["source"]) + &field, string(&predicate["resource"]), string(&predicate["sql"]));
             _ = writeln!(out, "  {source:<10} {resource}: {sql}{lifted}");
         }
         for line in level["plan"].as_array().into_iter().flatten() {

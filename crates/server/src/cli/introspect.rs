@@ -8,9 +8,9 @@ use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use serde_json::json;
+use store::Database;
 use store::check::{check, check_write_privileges};
 use store::introspect::{Introspected, OfferedAccess, Update, UpdateError};
-use store::Database;
 use store::schema::Schema;
 
 use crate::boot::{self, Content};

@@ -13,7 +13,7 @@ const MAX_DIFFERENCES: usize = 5;
 /// Warnings, because other servers answer instead of a read replica that cannot be used.
 pub(super) async fn warnings(config: &Config, catalog: &Catalog, primary: &Database) -> Result<Vec<String>, BootError> {
     let Some(url) = config.database_read_url.as_deref() else { return Ok(Vec::new()) };
-    let replicas = Database::open_each_host(url, &config.database).map_err(refusal)?;
+    let replicas = Database::open_each_host(url, &config.database).map_err(|error| refusal(&error))?;
     let identity = primary.identity().await.ok();
     let mut warnings = Vec::new();
     for differences in join_all(replicas.iter().map(|replica| differences(replica, catalog, identity.as_deref()))).await {
@@ -22,7 +22,7 @@ pub(super) async fn warnings(config: &Config, catalog: &Catalog, primary: &Datab
     Ok(warnings)
 }
 
-fn refusal(error: Error) -> BootError {
+fn refusal(error: &Error) -> BootError {
     BootError(format!("DATABASE_READ_URL: {error}"))
 }
 
@@ -31,10 +31,10 @@ async fn differences(replica: &Database, catalog: &Catalog, primary: Option<&str
         // A member of a cluster that is its primary now.
         Err(Error::Unavailable(_)) if replica.reachability() == Reachability::OtherRole => return Ok(Vec::new()),
         Err(Error::Unavailable(reason)) => return Ok(vec![format!("DATABASE_READ_URL: {reason}; other servers answer instead")]),
-        checked => checked.map_err(refusal)?,
+        checked => checked.map_err(|error| refusal(&error))?,
     }
     let server = replica.servers();
-    let schema = replica.schema().await.map_err(refusal)?;
+    let schema = replica.schema().await.map_err(|error| refusal(&error))?;
     let report = store::check::check(catalog, &schema, replica.dialect());
     let errors: Vec<&str> = report.errors().map(|finding| finding.message.as_str()).collect();
     let mut warnings: Vec<String> =

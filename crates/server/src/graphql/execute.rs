@@ -19,11 +19,12 @@ use crate::problem::{Problem, Refusal};
 use crate::query_service::ALWAYS_OFFLOAD;
 
 use super::arguments::{self, Variables};
+use super::context::{ExecutionContext, FieldContext};
 use super::document::RequestMethod;
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_INTROSPECTION_ALIASES;
 use super::output::Output;
-use super::root_fields::{self, ExecutionContext, FieldContext};
+use super::root_fields;
 use super::row_shape;
 use super::schema::MutationField;
 use super::selection::{SelectedField, check_conditions, collect_fields};

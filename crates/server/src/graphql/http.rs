@@ -20,13 +20,13 @@ use crate::problem::{MediaType, Problem, Refusal};
 use super::GraphqlService;
 use super::answer_budget::AnswerBudget;
 use super::arguments::memory;
+use super::context::ExecutionContext;
 use super::document::RequestMethod;
 use super::execute::{GraphqlRequest, INTROSPECTION_OFF, execute};
 use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_BATCH;
 use super::output::Output;
 use super::response_notes::ResponseNotes;
-use super::root_fields::ExecutionContext;
 use super::row_shape;
 
 pub(crate) fn routes<S>() -> Router<S>

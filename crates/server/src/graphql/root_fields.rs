@@ -1,9 +1,5 @@
 //! Resolves a field of the root: of a query one Query Statement, which runs as it does over REST; of a mutation one operation.
 
-use std::sync::Mutex;
-
-use apollo_compiler::ExecutableDocument;
-use apollo_compiler::ast::OperationType;
 use query::json::Json;
 use query::parse;
 use query::plan::Operation;
@@ -12,44 +8,22 @@ use store::Answer;
 use store::run::Format;
 
 use crate::admin_operations::{Operation as AdminOperation, OperationAnswer, OperationInput, OperationRequest, PAYLOAD};
-use crate::caller::Caller;
 use crate::hub;
 use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
 use crate::query_service::key_parts;
 use crate::query_service::reader::Reading;
 use crate::traces;
 
-use super::GraphqlService;
 use super::answer::{page_answer, rows_answer};
-use super::answer_budget::AnswerBudget;
 use super::arguments::{Variables, argument, coerced_argument};
-use super::graphql_error::GraphqlError;
+use super::context::{ExecutionContext, FieldContext};
 use super::output::Output;
-use super::response_notes::{MutationEnd, ResponseNotes};
+use super::response_notes::MutationEnd;
 use super::row_shape::{RowKind, RowShape};
 use super::schema::QueryField;
 use super::selected_relations;
 use super::selection::SelectedField;
 use super::unreadable::{self, AnsweredRows};
-
-pub(super) struct ExecutionContext<'a> {
-    pub(super) service: &'a GraphqlService,
-    pub(super) caller: &'a Caller,
-    pub(super) budget: &'a AnswerBudget,
-    pub(super) notes: &'a ResponseNotes,
-    pub(super) client_address: &'a str,
-    /// The bytes of the request, a measure of the work to read them.
-    pub(super) input_bytes: usize,
-}
-
-pub(super) struct FieldContext<'a> {
-    pub(super) execution: &'a ExecutionContext<'a>,
-    pub(super) document: &'a ExecutableDocument,
-    pub(super) variables: &'a Variables,
-    pub(super) kind: OperationType,
-    /// The errors of fields below the root, beside the answers of their rows.
-    pub(super) errors: &'a Mutex<Vec<GraphqlError>>,
-}
 
 pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
     let FieldContext { execution, document, variables, .. } = *context;

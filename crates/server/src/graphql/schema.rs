@@ -135,13 +135,14 @@ impl SchemaWriter<'_> {
         let other = match self.types.get(&name) {
             Some(other) => TypeOwner::Resource(*other),
             None if RESERVED.split(' ').any(|reserved| reserved == name) => TypeOwner::Graphql,
-            None => match self.taken.get(&name) {
-                Some(owner) => *owner,
-                None => {
+            None => {
+                if let Some(owner) = self.taken.get(&name) {
+                    *owner
+                } else {
                     self.types.insert(name, id);
                     return true;
                 }
-            },
+            }
         };
         self.faults.push(clash(self.catalog, resource, &format!("type `{name}`"), other));
         false
@@ -234,7 +235,9 @@ fn clash(catalog: &Catalog, Resource { full_name, line, .. }: &Resource, what: &
             let other = &catalog.resource(other).full_name;
             format!("resource `{full_name}` and resource `{other}` are both the GraphQL {what}; rename one of them")
         }
-        TypeOwner::Graphql => format!("resource `{full_name}` would be the GraphQL {what}, which the schema has already; rename the resource"),
+        TypeOwner::Graphql => {
+            format!("resource `{full_name}` would be the GraphQL {what}, which the schema has already; rename the resource")
+        }
     };
     ManifestFault { line: *line, message }
 }
@@ -255,7 +258,7 @@ mod tests {
         declare(&Catalog::resolve(&manifest).expect("a catalog"))
     }
 
-    const FIELDS: &str = "id = { type = \"int\", key = true }\n";
+    const FIELDS: &str = "id = { type = \"int\", key = true, write = \"create\" }\n";
 
     #[test]
     fn two_resources_of_one_graphql_name_are_refused() {
@@ -278,11 +281,15 @@ mod tests {
     fn a_resource_with_one_name_for_one_row_and_for_many_has_both_mutations() {
         // contract W3.12
         for (name, plural) in [("staff", "staff"), ("Staff", "staff")] {
-            let manifest = format!("[resource.app.{name}]\nplural = \"{plural}\"\n[resource.app.{name}.write]\n{WRITES}[resource.app.{name}.fields]\n{FIELDS}");
+            let manifest = format!(
+                "[resource.app.{name}]\nplural = \"{plural}\"\n[resource.app.{name}.write]\n{WRITES}[resource.app.{name}.fields]\n{FIELDS}"
+            );
             let declared = declared(&manifest).expect("a schema");
-            for field in ["Staff(", "StaffRows("].map(|end| format!("  appCreate{end}")).into_iter().chain(
-                ["UpdateStaffById(", "UpdateStaffRows(", "DeleteStaffById(", "DeleteStaffRows("].map(|end| format!("  app{end}")),
-            ) {
+            for field in ["Staff(", "StaffRows("]
+                .map(|end| format!("  appCreate{end}"))
+                .into_iter()
+                .chain(["UpdateStaffById(", "UpdateStaffRows(", "DeleteStaffById(", "DeleteStaffRows("].map(|end| format!("  app{end}")))
+            {
                 assert_eq!(declared.sdl.matches(&field).count(), 1, "{field}: {}", declared.sdl);
             }
             apollo_compiler::Schema::parse_and_validate(declared.sdl, "schema").expect("a valid schema");
@@ -296,10 +303,12 @@ mod tests {
     fn a_clash_of_mutations_names_both_resources() {
         // contract G1.8
         let resource = |name: &str, plural: &str| {
-            format!("[resource.app.{name}]\nplural = \"{plural}\"\n[resource.app.{name}.write]\n{WRITES}[resource.app.{name}.fields]\n{FIELDS}")
+            format!(
+                "[resource.app.{name}]\nplural = \"{plural}\"\n[resource.app.{name}.write]\n{WRITES}[resource.app.{name}.fields]\n{FIELDS}"
+            )
         };
         let message = declared(&(resource("user", "users") + &resource("user2", "user"))).expect_err("one mutation").to_string();
-        for word in ["`app.user`", "`app.user2`", "mutation `appCreateUser`", "manifest:8: "] {
+        for word in ["`app.user`", "`app.user2`", "mutation `appCreateUser`", "manifest:9: "] {
             assert!(message.contains(word), "{message}");
         }
         let inputs = resource("order", "orders") + &resource("orderCreateInput", "orderCreateInputs");

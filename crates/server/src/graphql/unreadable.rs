@@ -5,11 +5,12 @@ use query::catalog::Resource;
 use crate::mutex::lock;
 use crate::problem::Problem;
 
+use super::context::FieldContext;
 use super::graphql_error::{GraphqlError, MAX_ERRORS, PathPart};
-use super::root_fields::FieldContext;
 use super::selection::SelectedField;
 
 /// Rows of a mutation in its response: where they are, and how many.
+#[derive(Clone, Copy)]
 pub(super) enum AnsweredRows<'r, 'd> {
     One(&'r SelectedField<'d>),
     /// The field of the root, its fields, and the number of rows.

@@ -12,9 +12,10 @@ use crate::traces;
 
 use super::answer::rows_answer;
 use super::arguments::{argument, coerced_argument};
+use super::context::{ExecutionContext, FieldContext};
 use super::output::Output;
 use super::response_notes::MutationEnd;
-use super::root_fields::{self, ExecutionContext, FieldContext};
+use super::root_fields;
 use super::row_shape::{self, RowKind, RowShape};
 use super::schema::{QueryField, WriteField};
 use super::selected_relations;

@@ -20,7 +20,7 @@ use crate::problem::oauth::OauthError;
 
 use super::Hub;
 use super::form_request::RequestContext;
-use super::unsettled_attempts::{DecidedAttempt, Outcome};
+use super::unsettled_attempts::{AttemptOutcome, DecidedAttempt};
 
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -96,9 +96,9 @@ async fn attempt(
     if let Some((account, proof)) = checked.admitted() {
         checked.proof = rehashed(hub, account.id, proof.clone(), password).await?;
     }
-    let outcome = if checked.admitted().is_some() { Outcome::Succeeded } else { Outcome::Failed };
+    let outcome = if checked.admitted().is_some() { AttemptOutcome::Succeeded } else { AttemptOutcome::Failed };
     hub.0.unsettled_attempts.settle(records, DecidedAttempt { keys, attempt, outcome, pending }).await?;
-    if outcome == Outcome::Failed {
+    if outcome == AttemptOutcome::Failed {
         let reason = if checked.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
         record_failure(hub, id, reason, context).await?;
     }

@@ -17,7 +17,7 @@ const MAX_WAITING: usize = 10_000;
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum AttemptOutcome {
     Succeeded,
     Failed,
 }
@@ -27,7 +27,7 @@ pub(super) enum Outcome {
 pub(super) struct DecidedAttempt {
     pub(super) keys: ThrottleKeys,
     pub(super) attempt: Attempt,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: AttemptOutcome,
     pub(super) pending: PendingAttempt,
 }
 
@@ -47,15 +47,15 @@ impl Default for UnsettledAttempts {
 impl DecidedAttempt {
     async fn store(&self, records: &Records) -> Result<(), store::Error> {
         match self.outcome {
-            Outcome::Succeeded => throttle::succeeded(records, &self.keys, clock::now()).await,
-            Outcome::Failed => throttle::failed(records, &self.keys, self.attempt).await,
+            AttemptOutcome::Succeeded => throttle::succeeded(records, &self.keys, clock::now()).await,
+            AttemptOutcome::Failed => throttle::failed(records, &self.keys, self.attempt).await,
         }
     }
 
     fn end(self) {
         match self.outcome {
-            Outcome::Succeeded => self.pending.succeeded(),
-            Outcome::Failed => drop(self.pending),
+            AttemptOutcome::Succeeded => self.pending.succeeded(),
+            AttemptOutcome::Failed => drop(self.pending),
         }
     }
 }

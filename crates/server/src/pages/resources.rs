@@ -75,6 +75,7 @@ impl<'c> TypeDescription<'c> {
 }
 
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "members of a JSON object")]
 struct DescribedField<'c> {
     name: &'c str,
     #[serde(flatten)]

@@ -75,7 +75,11 @@ fn write_form(query: Option<&str>) -> Result<Option<WriteForm>, Problem> {
     if form.is_some() || find_write(operation, !has_id).is_none() {
         return Ok(form);
     }
-    Err(Problem::Malformed(if has_id { "`create` takes no `id`: a new row has none yet" } else { "`restore` needs `id`, the key of the row" }))
+    Err(Problem::Malformed(if has_id {
+        "`create` takes no `id`: a new row has none yet"
+    } else {
+        "`restore` needs `id`, the key of the row"
+    }))
 }
 
 /// The write of this name, of one row or of several.

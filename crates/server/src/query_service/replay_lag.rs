@@ -63,7 +63,9 @@ mod tests {
 
     fn alone(position: ReplayPosition) -> ReplayPosition {
         match position {
-            ReplayPosition::Standby { received, replayed, age, .. } => ReplayPosition::Standby { received, replayed, is_receiving: false, age },
+            ReplayPosition::Standby { received, replayed, age, .. } => {
+                ReplayPosition::Standby { received, replayed, is_receiving: false, age }
+            }
             ReplayPosition::Primary => position,
         }
     }

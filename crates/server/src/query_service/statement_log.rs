@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use query::plan::Operation;
 use query::sql::{Dialect, Query};
-use store::run::{AnswerContext, StatementObserver, StatementReport};
 use store::Database;
+use store::run::{AnswerContext, StatementObserver, StatementReport};
 
 use crate::slow_statements::SlowStatements;
 use crate::traces::{RequestTrace, StatementLabels};

@@ -200,7 +200,8 @@ mod tests {
     #[test]
     fn the_pause_is_random_and_never_shorter_than_the_hub_asks_for() {
         // contract I38.7
-        let seconds = |pause, asked: Option<u64>, random| next_pause(Duration::from_secs(pause), asked.map(Duration::from_secs), random).as_secs();
+        let seconds =
+            |pause, asked: Option<u64>, random| next_pause(Duration::from_secs(pause), asked.map(Duration::from_secs), random).as_secs();
         for (pause, asked, shortest, longest) in
             [(10, None, 5, 10), (10, Some(2), 5, 10), (10, Some(8), 8, 10), (2, Some(30), 30, 45), (15, Some(9_999), 300, 450)]
         {

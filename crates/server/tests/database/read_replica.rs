@@ -107,7 +107,9 @@ async fn all_servers_that_a_read_asks_share_its_deadline() {
     for _ in 0..2 {
         server.post("/api/shop/items/list", "{}").await.good();
     }
-    [one, two].iter().for_each(|proxy| proxy.set(ProxyMode::Freeze));
+    for proxy in [one, two] {
+        proxy.set(ProxyMode::Freeze);
+    }
     // Three seconds for each of them leave none for the primary, which needs four.
     let status = server.post("/api/shop/naps/list", "{}").await.status();
     assert!([503, 504].contains(&status), "{status}");

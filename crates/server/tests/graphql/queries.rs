@@ -206,11 +206,11 @@ async fn a_page_without_its_rows_has_the_same_numbers() {
     let groups = r#"aggregation: { fields: [{ fn: "count", field: "*" }], groupBy: ["customerId"] }"#;
     let one = r#"aggregation: { fields: [{ fn: "count", field: "*" }] }"#;
     let document = format!(
-        r#"{{ all: shopPaginateCustomers {{ total }} short: shopPaginateCustomers(query: {{ limit: 2 }}) {{ total count }}
+        r"{{ all: shopPaginateCustomers {{ total }} short: shopPaginateCustomers(query: {{ limit: 2 }}) {{ total count }}
             late: shopPaginateCustomers(query: {{ offset: 1, limit: 1, relations: {{ orders: true }} }}) {{ total }}
             groups: shopPaginateOrders(query: {{ {groups} }}) {{ total }} few: shopPaginateOrders(query: {{ {groups}, limit: 2 }}) {{ total count }}
             one: shopPaginateOrders(query: {{ {one} }}) {{ total }}
-            name: shopKeysetPaginateItems {{ __typename }} page: shopKeysetPaginateItems(query: {{ limit: 7 }}) {{ count }} }}"#
+            name: shopKeysetPaginateItems {{ __typename }} page: shopKeysetPaginateItems(query: {{ limit: 7 }}) {{ count }} }}"
     );
     for backend in BACKENDS {
         let (server, _database) = shop::open(backend).await;

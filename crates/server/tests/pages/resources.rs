@@ -99,7 +99,7 @@ customerId = "bigint"
     let fields = &find(&all["resources"], "shop.customer")["fields"];
     let described = |name: &str| ["eager", "bucket", "derived"].map(|part| find(fields, name)[part].clone());
     assert_eq!(described("joinedOn"), [json!(true), Value::Null, Value::Null]);
-    assert_eq!(described("year"), [json!(true), json!("year"), json!("start of the year of `joinedOn` in UTC")]);
+    assert_eq!(described("year"), [json!(true), json!("year"), json!("start of the year of `joinedOn`")]);
     assert_eq!(described("orderCount"), [json!(false), Value::Null, json!("count of `orders`; shown only if it is named")]);
 }
 
@@ -122,7 +122,7 @@ async fn fields_are_described_as_the_manifest_declares_them() {
     let fields = &find(&all["resources"], "shop.customer")["fields"];
     assert_eq!(
         find(fields, "id"),
-        &json!({"name": "id", "type": "bigint", "array": false, "nullable": false, "key": true, "sortable": true,
+        &json!({"name": "id", "type": "bigint", "array": false, "nullable": false, "key": true, "sortable": true, "eager": true,
             "operators": ["eq", "ne", "gt", "gte", "lt", "lte", "in", "notIn", "between", "isNull"],
             "functions": ["count", "sum", "max", "min", "avg"]})
     );

@@ -27,7 +27,9 @@ async fn migrate_creates_the_tables_once() {
             "0004-undecided-attempts",
             "0005-family-origin",
             "0006-client-administers",
-            "0007-outages"
+            "0007-outages",
+            "0008-pending-rights",
+            "0009-used-codes"
         ]);
         assert_eq!(object(&commands.run("migrate --json"))["taken"], steps);
         assert_eq!(object(&commands.run("migrate --json"))["taken"], serde_json::json!([]));

@@ -258,7 +258,7 @@ fn a_fault_of_the_manifest_names_the_file_the_line_and_what_is_accepted() {
     let folder = Folder::shop();
     for (text, line, words) in [
         ("[resource.shop.customer.fields]\nid = \"integer\"\n", 2, &["bool", "bigint", "timestamp"][..]),
-        ("[resource.shop.customer]\ntabel = \"x\"\n", 2, &["tabel", "table"]),
+        ("[resource.shop.customer]\ntabel = \"x\"\n[resource.shop.customer.fields]\nid = \"int\"\n", 2, &["tabel", "table"]),
         ("\n\n[resource.shop.customer.fields]\nid = { type = \"int\", kee = true }\n", 4, &["kee"]),
         ("[resource.shop.customer.fields\n", 1, &[]),
         ("[resource.iam.customer.fields]\nid = \"int\"\n", 1, &["iam"]),

@@ -54,11 +54,32 @@ async fn a_writable_manifest_passes_check() {
 fn a_writable_manifest_of_names_that_are_alike_passes_check() {
     let folder = Folder::shop();
     let tables = [
-        "customer", "users", "user", "news", "data", "staff", "series", "status", "Größe", "цена", "价格", "Kunde", "person", "people",
-        "orders", "order_create_inputs", "order_rows", "order_increment_inputs", "staff_rows", "staffById", "OrderItems", "order-items", "user_by_id",
+        "customer",
+        "users",
+        "user",
+        "news",
+        "data",
+        "staff",
+        "series",
+        "status",
+        "Größe",
+        "цена",
+        "价格",
+        "Kunde",
+        "person",
+        "people",
+        "orders",
+        "order_create_inputs",
+        "order_rows",
+        "order_increment_inputs",
+        "staff_rows",
+        "staffById",
+        "OrderItems",
+        "order-items",
+        "user_by_id",
     ];
     let column = "(id INTEGER PRIMARY KEY, name TEXT, count INTEGER);";
-    let sql: String = tables.iter().map(|table| format!("CREATE TABLE \"{table}\" {column}")).collect();
+    let sql = tables.map(|table| format!("CREATE TABLE \"{table}\" {column}")).concat();
     rusqlite::Connection::open(folder.path("alike.db")).and_then(|file| file.execute_batch(&sql)).expect("a database");
     let variables = [("DATABASE_URL", "sqlite://alike.db"), ("PERISTYLE_MANIFEST", "alike.toml")];
     folder.run(&["introspect", "--writable"], &variables).good();
@@ -141,7 +162,10 @@ fn update_adds_new_entries_and_keeps_every_edit() {
 #[test]
 fn update_reports_where_a_manifest_is_invalid() {
     let folder = Folder::shop();
-    for (broken, start) in [("[resource.a.b\n", "peristyle.toml:1: not TOML"), ("\n[resource.a.b]\nfoo = 1\n", "peristyle.toml:3: ")] {
+    for (broken, start) in [
+        ("[resource.a.b\n", "peristyle.toml:1: not TOML"),
+        ("\n[resource.a.b]\nfoo = 1\n[resource.a.b.fields]\nid = \"int\"\n", "peristyle.toml:3: "),
+    ] {
         folder.write("peristyle.toml", broken);
         let message = folder.run(&["introspect", "--update"], &[]).refused();
         assert!(message.contains(start) && !message.contains("manifest:"), "{message}");

@@ -126,14 +126,15 @@ impl Finished {
         self.out()
     }
 
-    /// A refusal: non-zero, nothing on standard output, no panic. Returns the last line on standard error, the message.
+    /// A refusal: non-zero, nothing on standard output, no panic. Returns the message on standard error, which may have several lines.
     pub(crate) fn refused(&self) -> String {
         assert_eq!(self.0.status.code(), Some(1), "{}", self.err());
         assert_eq!(self.out(), "");
         let err = self.err();
         assert!(!err.contains("panicked"), "{err}");
-        let message = err.lines().last().unwrap_or_default();
-        message.strip_prefix("peristyle: ").unwrap_or_else(|| panic!("no message: {err}")).to_owned()
+        let lines: Vec<&str> = err.lines().collect();
+        let start = lines.iter().rposition(|line| line.starts_with("peristyle: ")).unwrap_or_else(|| panic!("no message: {err}"));
+        lines[start..].join("\n")["peristyle: ".len()..].to_owned()
     }
 }
 

@@ -97,13 +97,14 @@ fn check_and_explain_know_the_hub_s_records() {
     let hub = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db")];
     let run = |line: &str| folder.run(&line.split(' ').collect::<Vec<_>>(), &hub).good();
     folder.write("hub.db", "");
+    run("keys generate");
     let text = run("check");
     assert!(text.contains("peristyle migrate") && text.contains("9 resource(s): 0 error(s), 1 warning(s)"), "{text}");
     run("migrate");
     assert_eq!(json(&run("check --json"))["warnings"], 0);
     folder.write("statement.json", r#"{"where": {"username": {"eq": "ana"}}, "relations": {"roles": true}}"#);
     let explained = json(&run("explain iam.account statement.json --json --analyze"));
-    assert!(explained["levels"][0]["sql"].as_str().is_some_and(|sql| sql.contains("peristyle_account")), "{explained}");
+    assert!(explained["levels"][0]["sql"].as_str().is_some_and(|sql| sql.contains("peristyle_current_account")), "{explained}");
 }
 
 // contract B3.1, contract B3.3

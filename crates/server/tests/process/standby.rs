@@ -125,7 +125,10 @@ async fn a_member_of_the_cluster_that_is_its_primary_is_left_in_silence() {
         let connections = proxy.accepted() - before;
         assert!(connections <= 12, "{connections} connections to the primary for 60 reads");
         let log = serving.stop();
-        assert!(!log.lines().any(|line| line.contains("WARN") && (line.contains("DATABASE_READ_URL") || line.contains("replica"))), "{log}");
+        assert!(
+            !log.lines().any(|line| line.contains("WARN") && (line.contains("DATABASE_READ_URL") || line.contains("replica"))),
+            "{log}"
+        );
     }
 }
 

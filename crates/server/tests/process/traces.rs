@@ -229,19 +229,19 @@ async fn the_sampler_and_the_caller_decide_what_is_traced() {
 // contract W3.18
 #[tokio::test]
 async fn the_span_of_a_write_names_its_sql() {
-    const NOTES: &str = "CREATE TABLE notes (id integer PRIMARY KEY, text text)";
-    let manifest = "[resource.shop.note.write]\ncreate = true\nupdate = true\n[resource.shop.note.fields]\n\
+    const MEMOS: &str = "CREATE TABLE memos (id integer PRIMARY KEY, text text)";
+    let manifest = "[resource.shop.memo.write]\ncreate = true\nupdate = true\n[resource.shop.memo.fields]\n\
         id = { type = \"int\", key = true, write = \"create\" }\ntext = { type = \"text\", write = true }\n";
     for backend in BACKENDS {
         let (database, receiver) = (shop::database(backend).await, Receiver::open().await);
-        database.execute(NOTES).await;
+        database.execute(MEMOS).await;
         let mut setup = Setup::new(manifest);
         setup.traces = Some(receiver.settings(ALWAYS));
         let server = setup.serve(&database).await;
         for (path, operation, id) in [("create", "INSERT", "created"), ("update/1", "UPDATE", "updated")] {
             let body = json!({ "payload": { "text": "x" } });
             let body = if id == "created" { json!({ "payload": { "id": 1, "text": "x" } }) } else { body };
-            let asked = post(&format!("/api/shop/notes/{path}"), body.to_string()).header("x-request-id", id);
+            let asked = post(&format!("/api/shop/memos/{path}"), body.to_string()).header("x-request-id", id);
             assert!(asked.send(server.address).await.status() < 300, "{backend:?} {path}");
             let request = receiver.span_of(id).await;
             let children = receiver.spans().into_iter().filter(|span| span.parent_span_id == request.span_id);

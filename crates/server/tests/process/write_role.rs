@@ -1,7 +1,8 @@
 //! `DATABASE_WRITE_URL`: `check` and `serve` accept only a role that can run every write, in the database that reads look at.
 
 use crate::program::Folder;
-use crate::support::{Backend, Database, cluster, connect};
+use crate::support::database::{cluster, connect};
+use crate::support::{Backend, Database};
 
 const TABLES: &str = "
     CREATE SCHEMA sales;
@@ -46,7 +47,7 @@ impl Role {
     }
 
     async fn may(&self, grants: &str) {
-        self.database.execute(&grants.replace("ROLE", &self.name)).await;
+        self.database.execute(&grants.replace("$role", &self.name)).await;
     }
 
     fn url(&self) -> String {
@@ -86,21 +87,21 @@ fn checked(url: &str, write_url: &str) -> String {
 async fn the_role_of_writes_must_read_what_a_write_reads() {
     let role = Role::new("writing").await;
     let url = role.database.url.clone();
-    role.may("GRANT INSERT, UPDATE, DELETE ON sales.orders TO ROLE").await;
+    role.may("GRANT INSERT, UPDATE, DELETE ON sales.orders TO $role").await;
     let output = checked(&url, &role.url());
     let lacks = |table: &str| format!("the user of DATABASE_WRITE_URL lacks SELECT on `{table}`, or USAGE on its schema");
     assert!(output.contains(&format!("peristyle.toml:8: resource `shop.order`: {}", lacks("sales.orders"))), "{output}");
-    role.may("GRANT USAGE ON SCHEMA sales TO ROLE; GRANT SELECT ON sales.orders TO ROLE").await;
+    role.may("GRANT USAGE ON SCHEMA sales TO $role; GRANT SELECT ON sales.orders TO $role").await;
     let output = checked(&url, &role.url());
     let read = format!("peristyle.toml:2: resource `shop.region`: writes of `shop.order` read it, and {}", lacks("sales.regions"));
     assert!(output.contains(&read) && output.contains(" 1 error(s)"), "{output}");
-    role.may("GRANT SELECT (id) ON sales.regions TO ROLE").await;
+    role.may("GRANT SELECT (id) ON sales.regions TO $role").await;
     let output = checked(&url, &role.url());
     assert!(output.contains("lacks SELECT (name) on `sales.regions`"), "{output}");
-    role.may("GRANT SELECT ON sales.regions TO ROLE").await;
+    role.may("GRANT SELECT ON sales.regions TO $role").await;
     let output = checked(&url, &role.url());
     assert!(output.contains(" 0 error(s)"), "{output}");
-    role.may("REVOKE INSERT ON sales.orders FROM ROLE").await;
+    role.may("REVOKE INSERT ON sales.orders FROM $role").await;
     let output = checked(&url, &role.url());
     let lacking = "`create` needs INSERT on `sales.orders`, which the user of DATABASE_WRITE_URL lacks";
     assert!(output.contains(lacking), "{output}");
@@ -123,7 +124,10 @@ async fn the_role_of_writes_finds_the_tables_that_the_role_of_reads_finds() {
     let role = Role::new("searching").await;
     let database = &role.database;
     database.execute(&format!("ALTER DATABASE {} SET search_path = sales", database.name())).await;
-    role.may("GRANT USAGE ON SCHEMA sales TO ROLE; GRANT ALL ON ALL TABLES IN SCHEMA sales TO ROLE; ALTER ROLE ROLE SET search_path = public").await;
+    role.may(
+        "GRANT USAGE ON SCHEMA sales TO $role; GRANT ALL ON ALL TABLES IN SCHEMA sales TO $role; ALTER ROLE $role SET search_path = public",
+    )
+    .await;
     let folder = Folder::new();
     folder.write("peristyle.toml", &MANIFEST.replace("sales.", ""));
     let (url, write_url) = (database.url.clone(), role.url());
@@ -131,7 +135,7 @@ async fn the_role_of_writes_finds_the_tables_that_the_role_of_reads_finds() {
     let output = said(&folder, &variables);
     assert!(output.contains("the user of DATABASE_WRITE_URL does not find table `orders`, which is `sales.orders` for reads"), "{output}");
     database.execute("CREATE TABLE public.orders (id int PRIMARY KEY, region_id int, note text)").await;
-    role.may("GRANT ALL ON public.orders TO ROLE").await;
+    role.may("GRANT ALL ON public.orders TO $role").await;
     let output = said(&folder, &variables);
     let other = "table `orders` is `public.orders` for the user of DATABASE_WRITE_URL and `sales.orders` for reads";
     assert!(output.contains(other), "{output}");
@@ -142,10 +146,13 @@ async fn the_role_of_writes_finds_the_tables_that_the_role_of_reads_finds() {
 #[tokio::test]
 async fn a_role_that_begins_read_only_transactions_writes_nothing() {
     let role = Role::new("reading").await;
-    role.may("GRANT USAGE ON SCHEMA sales TO ROLE; GRANT ALL ON ALL TABLES IN SCHEMA sales TO ROLE").await;
-    role.may("ALTER ROLE ROLE SET default_transaction_read_only = on").await;
+    role.may("GRANT USAGE ON SCHEMA sales TO $role; GRANT ALL ON ALL TABLES IN SCHEMA sales TO $role").await;
+    role.may("ALTER ROLE $role SET default_transaction_read_only = on").await;
     let output = checked(&role.database.url, &role.url());
-    assert!(output.contains("DATABASE_WRITE_URL: its user begins read-only transactions (default_transaction_read_only is on)"), "{output}");
+    assert!(
+        output.contains("DATABASE_WRITE_URL: its user begins read-only transactions (default_transaction_read_only is on)"),
+        "{output}"
+    );
     let folder = Folder::new();
     folder.write("peristyle.toml", MANIFEST);
     let output = said(&folder, &[("DATABASE_URL", role.url().as_str())]);

@@ -90,8 +90,8 @@ impl ProxyMode {
     /// Whether the answer to this request is lost.
     fn loses(self, request: &[u8]) -> bool {
         let statements: &[&[u8]] = match self {
-            ProxyMode::LoseWrites => &[b"COMMIT", b"INSERT INTO ", b"UPDATE peristyle.", b"DELETE FROM "],
-            ProxyMode::LoseCommits => &[b"COMMIT"],
+            ProxyMode::LoseWrites => &[b"COMMIT\0", b"INSERT INTO ", b"UPDATE peristyle.", b"DELETE FROM "],
+            ProxyMode::LoseCommits => &[b"COMMIT\0"],
             _ => &[],
         };
         statements.iter().any(|statement| request.windows(statement.len()).any(|part| part == *statement))

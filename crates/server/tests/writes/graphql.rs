@@ -145,7 +145,10 @@ async fn what_a_writer_may_not_read_is_an_error_and_not_a_silent_null() {
         let one = "mutation { shopCreateTicket(payload: {text: \"x\"}) { __typename text part } }";
         let answer = ask(&shop, one, json!({})).await;
         assert_eq!(answer["errors"].as_array().map(Vec::len), Some(1), "{answer}");
-        assert_eq!((&answer["errors"][0]["path"], &answer["data"]["shopCreateTicket"]["text"]), (&json!(["shopCreateTicket", "text"]), &Value::Null));
+        assert_eq!(
+            (&answer["errors"][0]["path"], &answer["data"]["shopCreateTicket"]["text"]),
+            (&json!(["shopCreateTicket", "text"]), &Value::Null)
+        );
     }
 }
 

@@ -2,16 +2,16 @@
 //! derived fields.
 
 use query::catalog::{Resource, ResourceId};
-use query::constraints::{Condition, ConditionKind, Polarity, Reference};
+use query::constraints::{ConditionKind, Polarity, Reference, RowCondition};
 use query::messages::{did_you_mean_as, quoted_list};
 use query::policy::{ACCOUNT_VARIABLES, is_account_variable};
 
 use super::Checker;
 
-impl<'c> Checker<'c> {
+impl Checker<'_> {
     pub(super) fn conditions(&mut self, id: ResourceId) {
         let resource = self.catalog.resource(id);
-        for Condition { kind, line, references } in self.catalog.conditions(id) {
+        for RowCondition { kind, line, references } in self.catalog.conditions(id) {
             let what = described(kind, resource);
             for reference in references {
                 match reference {
@@ -19,7 +19,8 @@ impl<'c> Checker<'c> {
                         let target = self.catalog.resource(relation.target);
                         if target.has_constraint() {
                             let inner = &target.full_name;
-                            let closed = closed(kind, resource).map(|end| format!(", and a caller who lacks a variable of that constraint {end}"));
+                            let closed =
+                                closed(kind, resource).map(|end| format!(", and a caller who lacks a variable of that constraint {end}"));
                             let found = format!("`not` stands over `{path}`, a relation to `{inner}`, which has a constraint of its own");
                             let rows = format!("rows of `{inner}` that the caller cannot see count as not there");
                             self.warning(line, format!("{what}: {found}: {rows}{}", closed.unwrap_or_default()));

@@ -64,7 +64,8 @@ pub(crate) async fn ask_postgres(postgres: &Postgres, catalog: &Catalog, schema:
                 find(Severity::Error, format!("{what}: PostgreSQL knows no `zone` {zone:?}; {accepted}"));
                 continue;
             }
-            let is_readable = |id: FieldId| table.column(resource.fields[id].column.plain(), postgres.dialect()).is_some_and(|column| !column.forbidden);
+            let is_readable =
+                |id: FieldId| table.column(resource.fields[id].column.plain(), postgres.dialect()).is_some_and(|column| !column.forbidden);
             let expression = field.source().filter(|of| is_readable(*of)).and_then(|_| index_expression(field, postgres.dialect()));
             let Some(expression) = expression.filter(|_| !table.is_view && !table.is_foreign) else { continue };
             if !postgres.has_index_on(table, &expression).await? {

@@ -38,8 +38,8 @@ fn has_rules(field: &Field) -> bool {
 fn ineffective(resource: &Resource, field: &Field) -> Option<String> {
     let (creates, updates) = (resource.has_write(WriteOperation::Create), resource.has_write(WriteOperation::Update));
     // A soft delete and a restore change the row too.
-    let marks = resource.soft_delete().is_some()
-        && (resource.has_write(WriteOperation::Delete) || resource.has_write(WriteOperation::Restore));
+    let marks =
+        resource.soft_delete().is_some() && (resource.has_write(WriteOperation::Delete) || resource.has_write(WriteOperation::Restore));
     let needs = |key: &str, operation: &str| Some(format!("`{key}` has no effect, since the resource has no `{operation}`"));
     match field.rules.write {
         None if !field.rules.values.is_empty() => return Some("its value rules have no effect without `write`".to_owned()),

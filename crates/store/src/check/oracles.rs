@@ -61,7 +61,9 @@ impl<'c> Checker<'c> {
             return None;
         }
         let written = names(chosen);
-        let message = format!("a payload can have {written}, by which `constraint` hides rows, so a conflict on the unique key ({key}) tells of them");
+        let message = format!(
+            "a payload can have {written}, by which `constraint` hides rows, so a conflict on the unique key ({key}) tells of them"
+        );
         Some(format!("{message}; set it by `preset` instead of `write`"))
     }
 
@@ -100,7 +102,10 @@ impl<'c> Checker<'c> {
                 let (columns, shown) = (foreign_key.columns.join(", "), schema.shown(other, self.dialect));
                 let message = format!("by the foreign key ({columns}) of `{shown}`, {whose} {effect}");
                 let accepted = "declare `soft-delete`, or remove `delete`, if that matters";
-                self.warning(rules.line, format!("resource `{}`: `delete` meets rows out of reach: {message}; {accepted}", resource.full_name));
+                self.warning(
+                    rules.line,
+                    format!("resource `{}`: `delete` meets rows out of reach: {message}; {accepted}", resource.full_name),
+                );
             }
         }
     }
@@ -123,7 +128,9 @@ impl<'c> Checker<'c> {
             let pairs: Vec<(FieldId, FieldId)> =
                 pairs.filter_map(|(own, other)| Some((column(id, own)?, column(target, other)?))).collect();
             match () {
-                () if !self.catalog.is_in_reach_with(id, &pairs, target) => Some(format!("rows of `{}` that its constraint hides", resource.full_name)),
+                () if !self.catalog.is_in_reach_with(id, &pairs, target) => {
+                    Some(format!("rows of `{}` that its constraint hides", resource.full_name))
+                }
                 () if resource.soft_delete().is_some() => Some(format!("deleted rows of `{}`", resource.full_name)),
                 () => None,
             }

@@ -9,13 +9,7 @@ use crate::schema::affinity::keeps_whole_numbers;
 use crate::schema::{Changes, Table, same};
 
 use super::Checker;
-use super::write_columns::fills;
-
-/// Whether an operation of the resource writes the field of `soft-delete`.
-pub(super) fn sets_soft_delete(resource: &Resource) -> bool {
-    let is_used = resource.has_write(WriteOperation::Delete) || resource.has_write(WriteOperation::Restore);
-    is_used && resource.soft_delete().is_some()
-}
+use super::write_columns::{fills, sets_soft_delete};
 
 /// The statement that an operation runs, and whether a table cannot take it.
 pub(super) fn statement(resource: &Resource, operation: WriteOperation, impossible: Changes) -> (&'static str, bool) {

@@ -8,12 +8,17 @@ use crate::introspect::{native, takes_values};
 use crate::schema::{Column, OwnValue, Table, same};
 
 use super::Checker;
-use super::write::sets_soft_delete;
 
 /// Whether a payload of an operation of the resource may have the field.
 pub(super) fn is_written(resource: &Resource, field: &Field) -> bool {
     let operations = [WriteOperation::Create, WriteOperation::Update];
     operations.into_iter().any(|operation| resource.has_write(operation) && field.is_writable(operation))
+}
+
+/// Whether an operation of the resource writes the field of `soft-delete`.
+pub(super) fn sets_soft_delete(resource: &Resource) -> bool {
+    let is_used = resource.has_write(WriteOperation::Delete) || resource.has_write(WriteOperation::Restore);
+    is_used && resource.soft_delete().is_some()
 }
 
 /// Whether a write of the resource may give the field a value.
@@ -93,7 +98,14 @@ impl<'c> Checker<'c> {
     }
 
     /// Reports a column that no new row of the resource has a value for.
-    fn unfilled(&mut self, resource: &Resource, rules: &WriteRules, (table, column): (&Table, &Column), field: Option<&Field>, is_key: bool) {
+    fn unfilled(
+        &mut self,
+        resource: &Resource,
+        rules: &WriteRules,
+        (table, column): (&Table, &Column),
+        field: Option<&Field>,
+        is_key: bool,
+    ) {
         let (name, shown) = (&column.name, self.schema.shown(table, self.dialect));
         let (line, what) = match field {
             Some(field) => (field.line, format!("field `{}` of `{}`", field.name, resource.full_name)),

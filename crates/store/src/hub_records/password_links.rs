@@ -7,7 +7,6 @@ use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::hub_records::rights::MemberGroup;
 use crate::hub_records::{Bind, Run, Transaction, unexpected};
 
 pub async fn insert(transaction: &mut Transaction, link: &LinkRecord, now: Timestamp) -> Result<(), Error> {
@@ -31,17 +30,17 @@ pub(crate) async fn delete(transaction: &mut Transaction, accounts: &[Uuid]) -> 
     transaction.run(SQL, &[Bind::Ids(accounts)]).await.map(drop)
 }
 
-/// Deletes every link of a group's members.
-pub(crate) async fn delete_of_members(transaction: &mut Transaction, group: MemberGroup) -> Result<(), Error> {
-    let sql = match group {
-        MemberGroup::Role(_) => {
-            "DELETE FROM peristyle.link WHERE account_id IN (SELECT account_id FROM peristyle.account_role WHERE role_id = $1)"
-        }
-        MemberGroup::Tenant(_) => {
-            "DELETE FROM peristyle.link WHERE account_id IN (SELECT account_id FROM peristyle.account_tenant WHERE tenant_id = $1)"
-        }
-    };
-    transaction.run(sql, &[Bind::Id(group.id())]).await.map(drop)
+/// Deletes every link of the accounts with a role.
+pub(crate) async fn delete_of_role(transaction: &mut Transaction, role: Uuid) -> Result<(), Error> {
+    const SQL: &str = "DELETE FROM peristyle.link WHERE account_id IN (SELECT account_id FROM peristyle.account_role WHERE role_id = $1)";
+    transaction.run(SQL, &[Bind::Id(role)]).await.map(drop)
+}
+
+/// Deletes every link of a tenant's accounts.
+pub(crate) async fn delete_of_tenant(transaction: &mut Transaction, tenant: Uuid) -> Result<(), Error> {
+    const SQL: &str =
+        "DELETE FROM peristyle.link WHERE account_id IN (SELECT account_id FROM peristyle.account_tenant WHERE tenant_id = $1)";
+    transaction.run(SQL, &[Bind::Id(tenant)]).await.map(drop)
 }
 
 /// Deletes the links of an account that gets another email, to which they were not sent, or is closed.

@@ -104,7 +104,10 @@ async fn postpone(transaction: &mut Transaction, group: MemberGroup) -> Result<(
                        ON CONFLICT (kind, id) DO UPDATE SET after = excluded.after";
     transaction.run(SQL, &[Bind::Text(group.kind()), Bind::Id(group.id()), Bind::Id(Uuid::nil())]).await?;
     transaction.announce_change(ChangeKind::ClaimsChange, Subject::Everybody);
-    password_links::delete_of_members(transaction, group).await
+    match group {
+        MemberGroup::Role(role) => password_links::delete_of_role(transaction, role).await,
+        MemberGroup::Tenant(tenant) => password_links::delete_of_tenant(transaction, tenant).await,
+    }
 }
 
 /// Writes the next pending rights, in a transaction of its own. Returns whether there were any. Any process may go on after another one.

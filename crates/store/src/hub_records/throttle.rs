@@ -1,8 +1,7 @@
 //! The throttle's counters. One transaction judges and counts an attempt, so that a thousand parallel guesses count as a thousand.
 
 use identity::throttle::{
-    Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, ThrottleDecision, UNDECIDED_SECONDS, judge_client,
-    longest_delay,
+    Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, ThrottleDecision, UNDECIDED_SECONDS, judge_client, longest_delay,
 };
 use identity::timestamp::Timestamp;
 use uuid::Uuid;

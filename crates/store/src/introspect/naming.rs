@@ -327,7 +327,6 @@ impl Names {
 
     fn is_free_for_many(&self, context: &str, name: &str, plural: &str) -> bool {
         let names = GraphqlNames::new(context, name, plural);
-        !self.paths.contains(&(kebab(context), kebab(plural)))
-            && names.fields_of_many().iter().all(|field| !self.graphql.contains(field))
+        !self.paths.contains(&(kebab(context), kebab(plural))) && names.fields_of_many().iter().all(|field| !self.graphql.contains(field))
     }
 }

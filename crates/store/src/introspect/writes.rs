@@ -23,7 +23,8 @@ pub(super) fn offer(model: &mut Model) {
             let Some(column) = table.column(&field.column, dialect) else { continue };
             let accepted = accepted(field, column, dialect);
             let write = FieldWrite { create: accepted.create && writes.insert, update: accepted.update && writes.update };
-            let lossy = contradiction(&field.kind, field.stored, &column.native).filter(|found| dialect == Dialect::Sqlite && found.loses_values);
+            let lossy =
+                contradiction(&field.kind, field.stored, &column.native).filter(|found| dialect == Dialect::Sqlite && found.loses_values);
             if let Some(Contradiction { reason, .. }) = lossy.filter(|_| writes.insert || writes.update) {
                 draft.notes.push(format!("column {:?} takes no writes: {reason}", column.name));
             }

@@ -16,7 +16,8 @@ impl Postgres {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let name = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
         // The value is unknown to the planner, and has the type of the expression.
-        let explain = format!("EXPLAIN (COSTS OFF, FORMAT JSON) SELECT FROM {name} WHERE ({expression}) = (SELECT {expression} FROM {name} LIMIT 1)");
+        let explain =
+            format!("EXPLAIN (COSTS OFF, FORMAT JSON) SELECT FROM {name} WHERE ({expression}) = (SELECT {expression} FROM {name} LIMIT 1)");
         let settings = "SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL enable_seqscan = off; SET LOCAL lock_timeout = '1s'";
         let mut lease = self.lease().await?;
         lease.enter(LeaseState::InTransaction);

@@ -178,7 +178,7 @@ enum Ended {
 
 impl Ended {
     fn of(error: &DriverError) -> Self {
-        match error.as_db_error().map(|refusal| refusal.parsed_severity()) {
+        match error.as_db_error().map(tokio_postgres::error::DbError::parsed_severity) {
             Some(Some(Severity::Fatal | Severity::Panic)) => Ended::Session,
             Some(_) => Ended::Statement,
             None if error.is_closed() => Ended::Connection,

@@ -16,12 +16,12 @@ use tracing::Instrument;
 use crate::Error;
 use crate::settings::{PoolFigures, Prepare};
 
+use super::bind;
 use super::connector::{ConnectError, Connector};
 use super::lease::Lease;
 use super::link::HostLink;
 use super::pooler::{Pooling, PoolingProbe};
 use super::trial::{DriverTask, FailureKind, RawConnection};
-use super::bind;
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
 const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();

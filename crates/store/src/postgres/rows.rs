@@ -8,7 +8,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Gathering, Keys, Portion};
-use crate::run::{BatchSize, RunningStatement, StatementPart, is_cached};
+use crate::run::{BatchSize, KeyedRows, RunningStatement, StatementPart, is_cached};
 use crate::settings::Prepare;
 
 use super::row_encoder::{Encoder, column, position};
@@ -69,14 +69,6 @@ pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, siz
         }
     }
     Ok(Portion { batch, after: After::Perhaps })
-}
-
-/// A statement for the rows with given keys.
-#[derive(Clone, Copy)]
-pub(super) struct KeyedRows<'q> {
-    pub(super) child: &'q ChildLevel,
-    pub(super) keys: &'q Keys,
-    pub(super) part: StatementPart,
 }
 
 pub(super) async fn related(lease: &mut Lease, postgres: &Postgres, rows: KeyedRows<'_>, left: &mut usize) -> Result<Gathered, Error> {

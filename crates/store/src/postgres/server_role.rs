@@ -49,7 +49,9 @@ impl WantedRole {
             WantedRole::ReadWrite if !server.takes_writes => Some("it takes no writes, and target_session_attrs=read-write"),
             WantedRole::ReadOnly if server.takes_writes => Some("it takes writes, and target_session_attrs=read-only"),
             WantedRole::Primary if server.is_standby => Some("it is a standby, and target_session_attrs=primary"),
-            WantedRole::Standby | WantedRole::PreferStandby if !server.is_standby => Some("it is a primary, and target_session_attrs=standby"),
+            WantedRole::Standby | WantedRole::PreferStandby if !server.is_standby => {
+                Some("it is a primary, and target_session_attrs=standby")
+            }
             _ => None,
         }
     }

@@ -10,11 +10,12 @@ use tokio_postgres::{Row, RowStream};
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
 use crate::run::{
-    self, AnswerContext, BatchSize, Cursor, PageTotal, RelatedRows, RowSet, Sink, Source, StatementPart, StatementTime, Streaming, page_total,
+    self, AnswerContext, BatchSize, Cursor, KeyedRows, PageTotal, RelatedRows, RowSet, Sink, Source, StatementPart, StatementTime,
+    Streaming, page_total,
 };
 
 use super::restarts::Restarts;
-use super::rows::{KeyedRows, collect, open, related, take_rows, total};
+use super::rows::{collect, open, related, take_rows, total};
 use super::{Connection, Lease, LeaseState, Postgres, bind};
 
 /// A reopened cursor must meet the same rows in the same order, so scans are not synchronized. The reader may take any time.

@@ -69,9 +69,5 @@ async fn place(connection: &mut Connection) -> Result<Place, tokio_postgres::Err
     };
     let rows = client.query_typed(PLACE, &[]).await?;
     let row = rows.first();
-    Ok(Place {
-        is_standby: row.is_some_and(|row| row.get(0)),
-        database: row.map(|row| row.get(1)).unwrap_or_default(),
-        system,
-    })
+    Ok(Place { is_standby: row.is_some_and(|row| row.get(0)), database: row.map(|row| row.get(1)).unwrap_or_default(), system })
 }

@@ -1,7 +1,7 @@
 //! Writes on PostgreSQL: a pool of writing connections, and the transactions on them.
 
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use futures_util::TryStreamExt;
@@ -13,16 +13,17 @@ use tokio_postgres::error::{DbError, Severity};
 use tokio_postgres::{Client, RowStream};
 
 use crate::assemble::{Gathered, Keys};
-use crate::run::{AnswerContext, RelatedRows, RunningStatement, StatementPart, is_cached};
+use crate::run::{AnswerContext, KeyedRows, RelatedRows, RunningStatement, StatementPart, is_cached};
 use crate::settings::{HostFigures, PoolFigures, Prepare};
 use crate::writes::{
-    Again, MAX_TRIES, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
+    Again, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
 };
 use crate::{DatabaseSettings, Error};
 
 use super::refusal::{Purpose, session_error};
 use super::row_encoder::column;
-use super::rows::{KeyedRows, Related, gather, gathered, related};
+use super::rows::{Related, gather, gathered, related};
+use super::write_tries::Tries;
 use super::{Connection, Lease, LeaseState, Pool, Postgres, WRITER_LIMITS, bind, figures, is_stale, lease_until};
 
 /// A transaction that waited for a row sees its new version.
@@ -122,34 +123,6 @@ impl PostgresWrites {
     }
 }
 
-/// How often a write was tried, and why again.
-struct Tries {
-    began: Instant,
-    deadline: Instant,
-    conflicts: usize,
-    stale: usize,
-    lost: usize,
-}
-
-impl Tries {
-    fn begin(deadline: Instant) -> Self {
-        Tries { began: Instant::now(), deadline, conflicts: 0, stale: 0, lost: 0 }
-    }
-
-    /// Whether the write is tried again for this reason.
-    fn count(&mut self, reason: &Again) -> bool {
-        let count = match reason {
-            Again::Conflict => &mut self.conflicts,
-            Again::Stale => &mut self.stale,
-            // The pool may hold many connections from before a server restarted or fell silent.
-            Again::Lost { was_old: true, .. } => return Instant::now() < self.deadline,
-            Again::Lost { was_old: false, .. } => &mut self.lost,
-        };
-        *count += 1;
-        *count < MAX_TRIES && Instant::now() < self.deadline
-    }
-}
-
 fn failure(error: TransactionError) -> WriteFailure {
     let unavailable = |reason: &str| WriteFailure::Store(Error::Unavailable(reason.to_owned()));
     match error {
@@ -185,7 +158,8 @@ impl PostgresSession<'_> {
             Some(begin) => format!("{begin}; {WRITER_LIMITS}; {text}"),
             None => text.to_owned(),
         };
-        let step = async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(&text).await, Purpose::Change) };
+        let step =
+            async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(&text).await, Purpose::Change) };
         let result = self.lease.step(timeout, step).await?;
         self.begin = None;
         result
@@ -214,7 +188,9 @@ impl PostgresSession<'_> {
                 self.lease.enter(LeaseState::Idle);
                 Ok(())
             }
-            Ok(Err(error)) if error.as_db_error().is_some_and(rolls_back) => sorted(Err(error), Purpose::Change).map_err(Error::from)?.map_err(Into::into),
+            Ok(Err(error)) if error.as_db_error().is_some_and(rolls_back) => {
+                sorted(Err(error), Purpose::Change).map_err(Error::from)?.map_err(Into::into)
+            }
             Ok(Err(error)) if is_sent => Err(TransactionError::InDoubt(error.into())),
             Ok(Err(error)) => Err(TransactionError::Again(Again::Lost { reason: Error::from(error).to_string(), was_old: true })),
             Err(error) if is_sent => Err(TransactionError::InDoubt(error)),
@@ -231,7 +207,8 @@ impl PostgresSession<'_> {
         let timeout = self.timeout();
         if self.begin.is_some() {
             // A statement that cannot be prepared begins no transaction, and there is none to roll back.
-            let prepare = async |connection: &mut Connection| -> Step<()> { sorted(prepared(connection, statement).await.map(drop), purpose) };
+            let prepare =
+                async |connection: &mut Connection| -> Step<()> { sorted(prepared(connection, statement).await.map(drop), purpose) };
             self.lease.run(statement.sql, timeout, prepare).await??;
             self.lease.enter(LeaseState::InTransaction);
         }

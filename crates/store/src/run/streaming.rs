@@ -8,7 +8,15 @@ use query::sql::{ChildLevel, Level};
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Member, Portion};
 
-use super::{AnswerContext, BatchSize, RunningStatement, Sink};
+use super::{AnswerContext, BatchSize, RunningStatement, Sink, StatementPart};
+
+/// A statement for the rows with given keys.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyedRows<'q> {
+    pub(crate) child: &'q ChildLevel,
+    pub(crate) keys: &'q Keys,
+    pub(crate) part: StatementPart,
+}
 
 /// Reads the rows of relations.
 pub(crate) trait RelatedRows: Sized {

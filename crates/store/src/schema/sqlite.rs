@@ -197,8 +197,8 @@ fn not_null_keys(table: &mut Table, kind: &Kind, key_has_index: bool) {
 }
 
 fn foreign_keys(connection: &Connection, table: &mut Table) -> Result<()> {
-    let mut statement =
-        connection.prepare("SELECT id, \"table\", \"from\", \"to\", on_delete FROM pragma_foreign_key_list(?1, 'main') ORDER BY id DESC, seq")?;
+    let mut statement = connection
+        .prepare("SELECT id, \"table\", \"from\", \"to\", on_delete FROM pragma_foreign_key_list(?1, 'main') ORDER BY id DESC, seq")?;
     let mut rows = statement.query([&table.name])?;
     let mut last = None;
     while let Some(row) = rows.next()? {

@@ -49,12 +49,10 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
 }
 
 fn function(connection: &Connection, name: &str, add: fn(ValueRef<'_>, ValueRef<'_>) -> Added) -> Result<()> {
-    connection.create_scalar_function(name, 2, PURE, move |context: &Context<'_>| {
-        match add(context.get_raw(0), context.get_raw(1)) {
-            Added::Sum(sum) => Ok(ToSqlOutput::Owned(sum)),
-            Added::OutOfRange => Err(Error::UserFunctionError(OUT_OF_RANGE.into())),
-            Added::NoNumber => Ok(ToSqlOutput::Arg(0)),
-        }
+    connection.create_scalar_function(name, 2, PURE, move |context: &Context<'_>| match add(context.get_raw(0), context.get_raw(1)) {
+        Added::Sum(sum) => Ok(ToSqlOutput::Owned(sum)),
+        Added::OutOfRange => Err(Error::UserFunctionError(OUT_OF_RANGE.into())),
+        Added::NoNumber => Ok(ToSqlOutput::Arg(0)),
     })
 }
 

@@ -4,14 +4,14 @@ use std::ops::DerefMut;
 use std::rc::Rc;
 
 use query::json;
-use query::sql::{ChildLevel, Level, Query, Source, Sql};
+use query::sql::{Level, Query, Source, Sql};
 use query::value::{self, Value};
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
 use rusqlite::{Connection, Row, Rows, Statement, ToSql};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Gathering, Keys, Portion};
-use crate::run::{AnswerContext, BatchSize, PageTotal, StatementPart, below, is_cached, page_total};
+use crate::run::{AnswerContext, BatchSize, KeyedRows, PageTotal, StatementPart, below, is_cached, page_total};
 
 use super::{Sqlite, cell, row_encoder};
 
@@ -112,14 +112,6 @@ pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) ->
     }
     batch.pending = keys;
     Ok(Portion { batch, after })
-}
-
-/// A statement for the rows with given keys.
-#[derive(Clone, Copy)]
-pub(super) struct KeyedRows<'q> {
-    pub(super) child: &'q ChildLevel,
-    pub(super) keys: &'q Keys,
-    pub(super) part: StatementPart,
 }
 
 pub(super) fn related(connection: &Connection, context: &AnswerContext, rows: KeyedRows<'_>, left: &mut usize) -> Result<Gathered, Error> {

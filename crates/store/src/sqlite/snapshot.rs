@@ -8,9 +8,9 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Keys, Portion};
-use crate::run::{AnswerContext, BatchSize, Cursor, RelatedRows, RowSet, Sink, Source, StatementPart, Streaming, load};
+use crate::run::{AnswerContext, BatchSize, Cursor, KeyedRows, RelatedRows, RowSet, Sink, Source, StatementPart, Streaming, load};
 
-use super::read::{KeyedRows, bind, prepared, related, take_rows, total};
+use super::read::{bind, prepared, related, take_rows, total};
 use super::{Interrupt, Sqlite};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.

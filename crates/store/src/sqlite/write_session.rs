@@ -12,15 +12,14 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::Error;
 use crate::assemble::{Gathered, Keys};
-use crate::run::{AnswerContext, RelatedRows, StatementPart};
+use crate::run::{AnswerContext, KeyedRows, RelatedRows, StatementPart};
 use crate::settings::PoolFigures;
 use crate::writes::{
-    DatabaseRefusal, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written,
-    diagnose, write,
+    DatabaseRefusal, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
 };
 
 use super::interrupt::{Interrupt, InterruptOnDrop};
-use super::read::{KeyedRows, bind_one, key_bytes, key_part, keys_as_json, prepared, related};
+use super::read::{bind_one, key_bytes, key_part, keys_as_json, prepared, related};
 use super::{CHECK_STEPS, Sqlite, foreign_keys, refusal};
 
 /// How many writes wait for their turn. More are refused.

@@ -185,35 +185,35 @@ async fn after<S: WriteSession>(
         return Ok(());
     }
     for reference in &diagnosis.references {
-        let Some(level) = &reference.holders else { continue };
+        let Some(level) = &reference.strays else { continue };
         let writes = |row: usize| reference.after.set[row].is_some() && !reference.is_made(row);
-        let fault = |item| WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields: reference.after.fields.clone() };
-        wrong_rows(session, (diagnosis, level), (keys, items), (&writes, &fault), faults).await?;
+        for number in meeting(session, (level, true), (keys, items)).await? {
+            let item = item_of(diagnosis, number);
+            if writes(diagnosis.row_of(number)) && !has_fault(faults, item) {
+                faults.push(WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields: reference.after.fields.clone() });
+            }
+        }
     }
     if let Some(level) = &diagnosis.after {
-        let fault = |item| WriteFault { kind: WriteFaultKind::CheckFailed, item, fields: Vec::new() };
-        wrong_rows(session, (diagnosis, level), (keys, items), (&|_| true, &fault), faults).await?;
+        for number in meeting(session, (level, false), (keys, items)).await? {
+            let item = item_of(diagnosis, number);
+            if !has_fault(faults, item) {
+                faults.push(WriteFault { kind: WriteFaultKind::CheckFailed, item, fields: Vec::new() });
+            }
+        }
     }
     Ok(())
 }
 
-/// Adds a fault for each row without one that a level does not have.
-async fn wrong_rows<S: WriteSession>(
+/// The numbers of the rows that a level has, or of those that it does not have.
+async fn meeting<S: WriteSession>(
     session: &mut S,
-    (diagnosis, level): (&Diagnosis, &ChildLevel),
+    (level, has): (&ChildLevel, bool),
     (keys, items): (&Keys, &[usize]),
-    (concerns, fault): (&(dyn Fn(usize) -> bool + Sync), &(dyn Fn(Option<usize>) -> WriteFault + Sync)),
-    faults: &mut Vec<WriteFault>,
-) -> Result<(), TransactionError> {
+) -> Result<Vec<usize>, TransactionError> {
     let there = are_there(session, level, keys).await?;
-    for (row, number) in items.iter().enumerate() {
-        let item = item_of(diagnosis, *number);
-        let is_wrong = keys.number(row).is_some_and(|number| !there[number]);
-        if is_wrong && concerns(diagnosis.row_of(*number)) && !has_fault(faults, item) {
-            faults.push(fault(item));
-        }
-    }
-    Ok(())
+    let meets = |row: usize| keys.number(row).is_some_and(|number| there[number] == has);
+    Ok(items.iter().enumerate().filter(|(row, _)| meets(*row)).map(|(_, number)| *number).collect())
 }
 
 fn values_by_column(diagnosis: &Diagnosis, values: &[(FieldId, Option<Value>)]) -> Vec<(String, Option<Value>)> {

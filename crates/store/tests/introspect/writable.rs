@@ -145,7 +145,7 @@ async fn a_postgres_database_becomes_a_writable_manifest() {
             r#"mood = { type = "enum", values = ["glad", "sad"], null = false, write = true }"#,
             r#"host = "text""#,
             r#"tags = { type = "text[]", write = true }"#,
-            r#"sizes = "int[]""#,
+            r#"sizes = { type = "int[]", write = true }"#,
             r#"total = { type = "decimal", null = false, write = true }"#,
             r#"twice = "decimal""#,
             r#"letter = { type = "text", write = true, max-length = 3 }"#,

@@ -152,7 +152,7 @@ async fn a_postgres_database_tells_what_writes_need() {
             ("twice", OwnValue::Generated, None),
             ("code", OwnValue::Default, Some(8)),
             ("deep", OwnValue::Default, Some(8)),
-            ("words", OwnValue::None, None),
+            ("words", OwnValue::None, Some(5)),
             ("during", OwnValue::None, None),
             ("parent_id", OwnValue::None, None),
         ];

@@ -101,13 +101,17 @@ async fn check_warns_of_deletes_that_meet_rows_out_of_reach() {
     let hidden = "rows of `app.thing` that its constraint hides";
     assert_eq!(found(tenant, BOXES), meets(hidden, deleted));
     assert_eq!(found(tenant, &BOXES.replace(" CASCADE", " SET NULL")), meets(hidden, "are changed (ON DELETE SET NULL or SET DEFAULT)"));
-    assert_eq!(found(tenant, &BOXES.replace(" ON DELETE CASCADE", "")), meets(hidden, "are told by 409 `IN_USE`, since they refuse the delete"));
+    assert_eq!(
+        found(tenant, &BOXES.replace(" ON DELETE CASCADE", "")),
+        meets(hidden, "are told by 409 `IN_USE`, since they refuse the delete")
+    );
     assert_eq!(found("soft-delete = \"gone\"", BOXES), meets("deleted rows of `app.thing`", deleted));
     // The things of a box in reach are in reach.
     assert_eq!(found("", BOXES), no);
     assert_eq!(found("constraint = { where = { box = {} } }", BOXES), no);
     // The foreign key has the tenant, by which both are constrained.
-    let joint = BOXES.replace("box_id INTEGER REFERENCES boxes ON", "box_id INTEGER, FOREIGN KEY (tenant, box_id) REFERENCES boxes (tenant, id) ON");
+    let joint = BOXES
+        .replace("box_id INTEGER REFERENCES boxes ON", "box_id INTEGER, FOREIGN KEY (tenant, box_id) REFERENCES boxes (tenant, id) ON");
     assert_eq!(found(tenant, &joint), no);
     let open = boxes(tenant).replacen(tenant, "", 1);
     assert_eq!(findings(&open, &sqlite(&joint), Dialect::Sqlite).len(), 1, "boxes of all tenants are in reach");
@@ -117,7 +121,8 @@ async fn check_warns_of_deletes_that_meet_rows_out_of_reach() {
     );
     let unseen = "4 warning: resource `app.box`: `delete` meets rows out of reach: by the foreign key (box_id) of `marks`, rows that no resource shows are deleted too (ON DELETE CASCADE); declare `soft-delete`, or remove `delete`, if that matters";
     assert_eq!(found("", &links), [unseen]);
-    let postgres = BOXES.replace("INTEGER PRIMARY KEY", "bigint PRIMARY KEY").replace("INTEGER", "bigint").replace("gone TEXT", "gone timestamptz");
+    let postgres =
+        BOXES.replace("INTEGER PRIMARY KEY", "bigint PRIMARY KEY").replace("INTEGER", "bigint").replace("gone TEXT", "gone timestamptz");
     with_postgres("", &postgres, move |client| async move {
         let schema = read_postgres(&client).await.unwrap();
         assert_eq!(findings(&boxes(tenant), &schema, Dialect::Postgres), meets(hidden, deleted));
@@ -173,7 +178,7 @@ async fn views_and_triggers_decide_what_they_write() {
         let materialized = "3 error: resource `app.old`: `update` needs UPDATE, which the materialized view `olds` does not take; remove `update`, or name a table in `table`";
         assert_eq!(of("old", "update = \"a.b.c\"", changed), [materialized]);
         let notes = format!("{id}\nbyWho = {{ type = \"text\", null = false }}\nline = {{ type = \"text\", write = true }}");
-        let filled = "6 warning: field `byWho` of `app.note`: `create` has no value for column `by_who` of `notes`, which is NOT NULL and has no default; unless its BEFORE INSERT trigger has one, the database refuses every new row";
+        let filled = "7 warning: field `byWho` of `app.note`: `create` has no value for column `by_who` of `notes`, which is NOT NULL and has no default; unless its BEFORE INSERT trigger has one, the database refuses every new row";
         assert_eq!(of("note", "create = \"a.b.c\"", &notes), [filled]);
     })
     .await;
@@ -190,9 +195,9 @@ fn check_warns_of_rules_without_effect() {
     let unwritable = "1 warning: resource `app.notes`: the write rules of `a`, `b`, `c` have no effect without `[resource.app.notes.write]`; name its operations there, or remove the rules";
     assert_eq!(findings(&bare, &schema, Dialect::Sqlite), [unwritable]);
     let expected = [
-        "6 warning: field `a` of `app.note`: `write` has no effect, since the resource has no `update`",
-        "7 warning: field `b` of `app.note`: its value rules have no effect without `write`",
-        "8 warning: field `c` of `app.note`: `preset.update` has no effect, since the resource has no `update`",
+        "7 warning: field `a` of `app.note`: `write` has no effect, since the resource has no `update`",
+        "8 warning: field `b` of `app.note`: its value rules have no effect without `write`",
+        "9 warning: field `c` of `app.note`: `preset.update` has no effect, since the resource has no `update`",
     ];
     assert_eq!(of("create = \"a.b.c\""), expected);
     assert_eq!(of("update = \"a.b.c\""), [expected[1]]);
@@ -202,6 +207,6 @@ fn check_warns_of_rules_without_effect() {
     // A field that is never null gets a value at its creation.
     let never = "id = { type = \"bigint\", key = true }\na = { type = \"text\", null = false, preset = { update = \"x\" } }";
     let found = findings(&writable("note", "create = \"a.b.c\"\nupdate = \"a.b.c\"", never), &schema, Dialect::Sqlite);
-    let null = "6 warning: field `a` of `app.note`: `create` has no value for column `a` of `notes`, so that new rows have NULL in a field with `null = false`; add `write = \"create\"` or a `preset` of `create`, give the column a default, or drop `null = false`";
+    let null = "8 warning: field `a` of `app.note`: `create` has no value for column `a` of `notes`, so that new rows have NULL in a field with `null = false`; add `write = \"create\"` or a `preset` of `create`, give the column a default, or drop `null = false`";
     assert!(found.contains(&null.to_owned()), "{found:#?}");
 }

@@ -24,10 +24,10 @@ async fn migrated() -> Postgres {
     database
 }
 
-/// The step ends with a timeout.
+/// The step ends with a timeout, or earlier because the server gives no sign of life.
 async fn times_out<T: std::fmt::Debug>(what: &str, step: impl Future<Output = Result<T, Error>>) {
     let outcome = tokio::time::timeout(100 * LIMIT, step).await.unwrap_or_else(|_| panic!("{what} waits without bound"));
-    assert!(matches!(outcome, Err(Error::Timeout)), "{what}: {outcome:?}");
+    assert!(matches!(outcome, Err(Error::Timeout | Error::Unavailable(_))), "{what}: {outcome:?}");
 }
 
 /// How many sessions of the records run a statement.

@@ -43,7 +43,8 @@ async fn an_index_counts_if_the_planner_uses_it() {
     // The natural indexes find nothing, since an invalid value reads as null.
     let mut warnings = found(&database, &catalog).await;
     for (line, name) in [(6, "tier"), (7, "odd"), (8, "month"), (9, "day")] {
-        let start = format!("{line} warning: field `{name}` of `t.customer`: no index finds rows by it; if statements filter or sort by it, run ");
+        let start =
+            format!("{line} warning: field `{name}` of `t.customer`: no index finds rows by it; if statements filter or sort by it, run ");
         let advice = warnings.remove(0);
         // The advice is SQL that works, and answers the warning.
         let statement = advice.strip_prefix(&start).unwrap_or_else(|| panic!("{advice}"));

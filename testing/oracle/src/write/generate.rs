@@ -109,8 +109,8 @@ impl Maker<'_> {
         self.answer(&mut body);
         let has_version = self.resource.writes.as_ref().is_some_and(|writes| writes.version.is_some());
         let is_usual = matches!(self.form, Form::UpdateById | Form::DeleteById);
-        let if_match = (has_version && self.random.one_in(if is_usual { 8 } else { 60 }))
-            .then(|| format!("\"{}\"", self.random.below(3) + 1));
+        let if_match =
+            (has_version && self.random.one_in(if is_usual { 8 } else { 60 })).then(|| format!("\"{}\"", self.random.below(3) + 1));
         let id = if self.form.takes_id() { id } else { Vec::new() };
         WriteRequest { viewer: self.viewer.name, resource: self.resource.name.clone(), form: self.form, id, if_match, body }
     }

@@ -119,7 +119,15 @@ impl Resolver {
         let create_preset = preset.create.as_ref().and_then(|json| self.preset(declaration, kind, json));
         let update_preset = preset.update.as_ref().and_then(|json| self.preset(declaration, kind, json));
         let values = self.value_rules(declaration, kind);
-        FieldRules { write: *write, permission: write_permission.clone(), create_preset, update_preset, values, has_default: false, enum_type: None }
+        FieldRules {
+            write: *write,
+            permission: write_permission.clone(),
+            create_preset,
+            update_preset,
+            values,
+            has_default: false,
+            enum_type: None,
+        }
     }
 
     fn preset(&mut self, declaration: &FieldDeclaration, kind: &Type, json: &Json) -> Option<Preset> {

@@ -22,10 +22,10 @@ impl Reader {
         let mut write = WriteDeclaration { line: self.line(offset), ..WriteDeclaration::default() };
         for (key, value, offset) in self.entries(value, "`write`", &WRITE_KEYS) {
             match key {
-                "create" => write.create = self.right(value, key),
-                "update" => write.update = self.right(value, key),
-                "delete" => write.delete = self.right(value, key),
-                "restore" => write.restore = self.right(value, key).map(|right| (right, self.line(offset))),
+                "create" => write.create = Some(self.right(value, key)),
+                "update" => write.update = Some(self.right(value, key)),
+                "delete" => write.delete = Some(self.right(value, key)),
+                "restore" => write.restore = Some((self.right(value, key), self.line(offset))),
                 "scope" => write.scope = Some((json(value.get_ref()), self.line(offset))),
                 "check" => write.check = Some((json(value.get_ref()), self.line(offset))),
                 "max-rows" => write.max_rows = self.whole(value, key, 1..=MAX_WRITE_ROWS),
@@ -37,10 +37,10 @@ impl Reader {
     }
 
     /// A permission, or `true` for everyone. A fault counts as `true`: the operation is meant to exist.
-    fn right(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<OperationRight> {
+    fn right(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> OperationRight {
         match value.get_ref() {
             DeValue::Boolean(true) => {}
-            DeValue::String(name) if !name.is_empty() => return Some(OperationRight::Permission(name.to_string())),
+            DeValue::String(name) if !name.is_empty() => return OperationRight::Permission(name.to_string()),
             _ => {
                 let message = format!(
                     "`{key}` must be the name of a permission, such as \"shop.order.{key}\", or true for everyone; leave it out to forbid it"
@@ -48,7 +48,7 @@ impl Reader {
                 self.fault(value.span().start, message);
             }
         }
-        Some(OperationRight::Everyone)
+        OperationRight::Everyone
     }
 
     fn whole(&mut self, value: &Spanned<DeValue<'_>>, key: &str, accepted: RangeInclusive<u64>) -> Option<u64> {

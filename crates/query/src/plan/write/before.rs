@@ -24,8 +24,8 @@ impl<'c> Writing<'c, '_> {
         before.extend(self.expectation(body.expect.as_ref()));
         let is_list = matches!(body.payload, Some(Payload::Many(_)));
         let (for_all, for_each) = if is_list { (&[][..], rows) } else { (rows, &[][..]) };
-        let expected = of_header.into_iter().chain(for_all.first().and_then(|row| row.version.clone())).collect();
-        before.extend(self.version(expected, for_each));
+        let expected: Vec<Value> = of_header.into_iter().chain(for_all.first().and_then(|row| row.version.clone())).collect();
+        before.extend(self.version(&expected, for_each));
         before
     }
 
@@ -62,7 +62,9 @@ impl<'c> Writing<'c, '_> {
         let message = match (field, number) {
             _ if !self.form.takes_id() => {
                 let form = self.form.as_str();
-                format!("`{form}` takes no `If-Match`, which names the version of one row; `update/{{id}}`, `delete/{{id}}` and `restore/{{id}}` take it")
+                format!(
+                    "`{form}` takes no `If-Match`, which names the version of one row; `update/{{id}}`, `delete/{{id}}` and `restore/{{id}}` take it"
+                )
             }
             (None, _) => format!("`{}` has no `version`, so `If-Match` cannot be checked", resource.full_name),
             (Some(field), _) if !self.viewer().sees_unmasked(field) => {
@@ -76,7 +78,7 @@ impl<'c> Writing<'c, '_> {
     }
 
     /// The versions that all rows must have, and those of the rows of a list.
-    fn version(&mut self, for_all: Vec<Value>, for_each: &[RowChange]) -> Option<(Layer, Child<'c>)> {
+    fn version(&mut self, for_all: &[Value], for_each: &[RowChange]) -> Option<(Layer, Child<'c>)> {
         let rules = self.access.rules;
         let version = rules.version?;
         let for_each = if for_each.iter().any(|row| row.version.is_some()) { for_each } else { &[] };

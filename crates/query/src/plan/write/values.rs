@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::catalog::{Field, Stored};
 use crate::catalog::write_rules::Bound;
+use crate::catalog::{Field, Stored};
 use crate::error::Code;
 use crate::json::Json;
 use crate::json::build::compact;
@@ -18,7 +18,8 @@ pub(super) fn check(field: &Field, json: &Json) -> Result<Value, (Code, String)>
     let value = value::written(&field.kind, json).map_err(|message| (Code::WriteType, format!("`{name}` {message}")))?;
     match (&value, json) {
         (Value::Timestamp(micros), _) if field.stored == Stored::Unix && !is_kept_in_seconds(*micros) => {
-            let message = format!("`{name}` is stored as a number of seconds, which does not keep all digits of this value; leave out the fraction");
+            let message =
+                format!("`{name}` is stored as a number of seconds, which does not keep all digits of this value; leave out the fraction");
             Err((Code::WriteType, message))
         }
         (Value::Null, _) if !field.nullable => {

@@ -7,17 +7,17 @@ mod json_comparison;
 mod json_dates;
 mod scales;
 mod stored;
+mod sums;
 
 use crate::catalog::{Field, Native};
 use crate::plan::predicate::{Column, Comparison, Membership};
-use crate::statement::Function;
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 use super::super::tree::Logic;
 use super::super::{Arity, Kind, Source, Writer};
 use super::NullTest;
-use super::shared::{among_texts, enum_values, has_scales, is_float, is_json, json_array, scalar_kind, sign};
+use super::shared::{among_texts, enum_values, has_scales, is_json, json_array, scalar_kind, sign};
 pub(super) use derived::{bucket, json_path};
 use join_columns::standard;
 pub(super) use join_columns::{
@@ -28,6 +28,7 @@ use json_comparison::comparable_json;
 pub(super) use scales::extreme_decimal;
 pub(in crate::sql) use stored::inserted_rows;
 pub(super) use stored::{added, added_key, stored_value};
+pub(super) use sums::{related, sum};
 
 /// Columns of different collations do not compare, and a nondeterministic collation has no patterns and equates different strings.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";
@@ -370,76 +371,6 @@ pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
 
 pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
     fitting(writer, column, |writer| writer.column(column));
-}
-
-pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
-    if !is_float(column.field) {
-        writer.raw("sum(");
-        measured(writer, column);
-        return writer.raw(")");
-    }
-    // PostgreSQL fails where a sum of doubles leaves their range. So each term is divided by `SCALE`, a power of two, which changes no digit,
-    // and the reader multiplies the sum. A term that the division would make too small, which fails too, counts as zero.
-    writer.raw("sum(CASE WHEN abs(");
-    measured(writer, column);
-    writer.raw(") < 1e-288 THEN 0 ELSE ");
-    measured(writer, column);
-    writer.raw(" * 5.421010862427522e-20 END)");
-}
-
-pub(super) fn related(writer: &mut Writer, function: Function, column: Column<'_>) {
-    match (function, column.field.kind.scalar()) {
-        (Function::Count, _) => writer.raw("count(*)"),
-        (Function::Min | Function::Max, _) if matches!(column.field.native, Native::Enum(..)) => {
-            // As the enum that it is, so that it compares in its own order.
-            writer.raw(if function == Function::Min { "min(" } else { "max(" });
-            counted(writer, column);
-            writer.raw(")");
-        }
-        (Function::Min | Function::Max, _) => super::extreme(writer, function, column),
-        (Function::Sum, Scalar::Int) => {
-            sum(writer, column);
-            writer.raw("::int8");
-        }
-        (Function::Sum, Scalar::Float) => float_value(writer, &|writer| sum(writer, column)),
-        (Function::Avg, Scalar::Float) => float_value(writer, &|writer| {
-            sum(writer, column);
-            writer.raw(" / nullif(");
-            count_of(writer, column);
-            writer.raw(", 0)");
-        }),
-        (Function::Sum, _) => {
-            sum(writer, column);
-            writer.raw("::numeric");
-        }
-        // Half away from zero at 16 decimals, by whole numbers: a quotient of `numeric` may have fewer decimals.
-        (Function::Avg, _) => {
-            writer.raw("trim_scale(sign(");
-            sum(writer, column);
-            writer.raw("::numeric) * div(abs(");
-            sum(writer, column);
-            writer.raw("::numeric) * 20000000000000000 + ");
-            count_of(writer, column);
-            writer.raw(", 2 * nullif(");
-            count_of(writer, column);
-            writer.raw(", 0)) * 0.0000000000000001)");
-        }
-    }
-}
-
-fn count_of(writer: &mut Writer, column: Column<'_>) {
-    writer.raw("count(");
-    measured(writer, column);
-    writer.raw(")");
-}
-
-/// A sum of doubles that were divided by `SCALE`, or its quotient, multiplied again; NULL where that leaves the range of doubles.
-fn float_value(writer: &mut Writer, scaled: &dyn Fn(&mut Writer)) {
-    writer.raw("CASE WHEN abs(");
-    scaled(writer);
-    writer.raw(") <= 9.745314011399998e288 THEN ");
-    scaled(writer);
-    writer.raw(" * 18446744073709551616 END");
 }
 
 pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {

@@ -64,7 +64,7 @@ pub(super) fn among_texts(writer: &mut Writer, values: &[EnumValue]) {
 
 /// Whether equal values of the field may have different scales.
 pub(super) fn has_scales(dialect: Dialect, field: &Field) -> bool {
-    field.kind == Type::One(Scalar::Decimal) && !(dialect.is_postgres() && field.has_one_scale)
+    field.kind == Type::One(Scalar::Decimal) && !(dialect.is_postgres() && field.scale.is_some())
 }
 
 pub(super) fn is_float(field: &Field) -> bool {

@@ -50,7 +50,8 @@ fn inserts(resource: &Resource, rows: &[RowChange], dialect: Dialect) -> Vec<Wri
         }
     }
     // Within one statement a row could refer to a later one.
-    let at_once = dialect::strategies(dialect).inserts_rows_at_once && !(is_ordered && rows.iter().any(|row| refers_to_itself(resource, row)));
+    let at_once =
+        dialect::strategies(dialect).inserts_rows_at_once && !(is_ordered && rows.iter().any(|row| refers_to_itself(resource, row)));
     let group = |(fields, items): (Vec<FieldId>, Vec<usize>)| {
         if at_once && items.len() > 1 && !fields.is_empty() {
             return WriteChange { sql: insert_many(resource, &fields, rows, &items, dialect), more: Vec::new(), items };

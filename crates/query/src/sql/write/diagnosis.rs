@@ -64,8 +64,8 @@ pub struct ReferenceCheck {
     pub level: ChildLevel,
     /// For each new row the values that later rows can refer to, if the reference leads to the same resource.
     pub made: Vec<Option<Vec<Value>>>,
-    /// The rows that refer to such a row, or to none. They show what the database itself put into a reference.
-    pub holders: Option<ChildLevel>,
+    /// The rows in reach that refer to another row. They show what the database itself put into a reference.
+    pub strays: Option<ChildLevel>,
 }
 
 impl ReferenceCheck {
@@ -112,13 +112,15 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
         after: values_after(plan, &reference.fields, dialect),
         level: keyed_level(resource, &reference.child, KeyCount::Any, dialect),
         made: plan.rows.iter().map(|row| values_of(row, reference.made_fields.as_ref()?)).collect(),
-        holders: reference.holders.as_ref().map(|holders| keyed_level(resource, holders, KeyCount::Any, dialect)),
+        strays: reference.strays.as_ref().map(|strays| keyed_level(resource, strays, KeyCount::Any, dialect)),
     });
     let own_key: &[FieldId] = if plan.target.is_some() { &resource.key } else { &[] };
-    let unique_keys = plan.rules.facts.unique_keys.iter().map(|fields| UniqueCheck {
-        after: values_after(plan, fields, dialect),
-        sql: existing(resource, fields, own_key, dialect),
-    });
+    let unique_keys = plan
+        .rules
+        .facts
+        .unique_keys
+        .iter()
+        .map(|fields| UniqueCheck { after: values_after(plan, fields, dialect), sql: existing(resource, fields, own_key, dialect) });
     let first = plan.rows.first();
     let added = first.into_iter().flat_map(|row| &row.changes).filter(|(id, change)| is_increment(plan, *id, change));
     let range = |id: FieldId| {
@@ -157,11 +159,11 @@ fn values_after(plan: &WritePlan<'_>, fields: &[FieldId], dialect: Dialect) -> V
 /// What the row sets of these fields; none if it writes none of them.
 fn set_parts(row: &RowChange, fields: &[FieldId]) -> Option<Vec<Option<Value>>> {
     let changes: Vec<Option<&Change>> = fields.iter().map(|id| change_of(row, *id)).collect();
-    let set = |change: &Option<&Change>| match change {
+    let set = |change: Option<&Change>| match change {
         Some(Change::Set(value)) => Some(value.clone()),
         Some(Change::Add(_)) | None => None,
     };
-    changes.iter().any(Option::is_some).then(|| changes.iter().map(set).collect())
+    changes.iter().any(Option::is_some).then(|| changes.iter().copied().map(set).collect())
 }
 
 fn change_of(row: &RowChange, id: FieldId) -> Option<&Change> {

@@ -170,9 +170,9 @@ pub(in super::super) fn bucket(writer: &mut Writer, column: Column<'_>, bucket: 
             // A period that starts before the first timestamp is none.
             writer.raw("nullif(greatest(");
             if bucket.unit == TimeUnit::Hour {
-                hour_in_zone(writer, utc, at_zone, unit)
+                hour_in_zone(writer, utc, at_zone, unit);
             } else {
-                day_in_zone(writer, utc, at_zone, unit)
+                day_in_zone(writer, utc, at_zone, unit);
             }
             writer.raw(", ");
             writer.raw(BEFORE_FIRST);
