@@ -102,7 +102,7 @@ async fn all_servers_that_a_read_asks_share_its_deadline() {
     let mut setup = Setup::new(manifest);
     let place = |dsn: &str| dsn.split_once('@').and_then(|(_, rest)| rest.split_once('/')).expect("a host").0.to_owned();
     setup.read_url = Some(second.replace(&place(&second), &format!("{},{}", place(&first), place(&second))));
-    setup.database.timeout = std::time::Duration::from_secs(6);
+    setup.database.timeout = std::time::Duration::from_secs(8);
     let server = setup.serve(&primary).await;
     for _ in 0..2 {
         server.post("/api/shop/items/list", "{}").await.good();
@@ -110,7 +110,7 @@ async fn all_servers_that_a_read_asks_share_its_deadline() {
     for proxy in [one, two] {
         proxy.set(ProxyMode::Freeze);
     }
-    // Three seconds for each of them leave none for the primary, which needs four.
+    // Three seconds for each of them leave two for the primary, which needs four.
     let status = server.post("/api/shop/naps/list", "{}").await.status();
     assert!([503, 504].contains(&status), "{status}");
     // Nobody waits for them again.
