@@ -17,11 +17,13 @@ use support::proxy::{self, Proxy};
 const SCRIPT: &str = "CREATE TABLE quick (id int PRIMARY KEY); INSERT INTO quick SELECT n FROM generate_series(1, 9) n;
     CREATE FUNCTION nap(seconds float8, id int) RETURNS int LANGUAGE plpgsql VOLATILE AS $$ BEGIN PERFORM pg_sleep(seconds); RETURN id; END $$;
     CREATE VIEW slow AS SELECT nap(4, 1) AS id;
+    CREATE VIEW endless AS SELECT nap(600, 1) AS id;
     CREATE VIEW drowsy AS SELECT id, nap(0.7, id) AS other FROM quick WHERE id = 1";
 
 const MANIFEST: &str = "[resource.t.quick]\ntable = \"quick\"\nplural = \"quicks\"\n[resource.t.quick.fields]\nid = { type = \"int\", key = true }\n\
     [resource.t.quick.relations]\nnaps = { many = \"t.slow\", on = { id = \"id\" } }\n\
     [resource.t.slow]\ntable = \"slow\"\nplural = \"slows\"\n[resource.t.slow.fields]\nid = \"int\"\n\
+    [resource.t.endless]\ntable = \"endless\"\nplural = \"endlesses\"\n[resource.t.endless.fields]\nid = \"int\"\n\
     [resource.t.drowsy]\ntable = \"drowsy\"\nplural = \"drowsies\"\n[resource.t.drowsy.fields]\nid = \"int\"\nother = \"int\"\n\
     [resource.t.drowsy.relations]\nmore = { many = \"t.drowsy\", on = { id = \"id\" } }\n";
 
@@ -313,6 +315,23 @@ async fn a_connection_that_is_given_up_is_closed_while_its_host_is_still_silent(
     assert!(answers.iter().all(|(answer, _)| answer.is_err()), "{answers:?}");
     drop(database);
     until("all connections are closed", async || connections.open() == 0).await;
+    server.drop().await;
+}
+
+// contract E4.4
+#[tokio::test]
+async fn a_request_to_cancel_that_has_no_effect_is_repeated() {
+    let server = Postgres::with(SCRIPT).await;
+    let (proxied, mode) = proxy::start(&server.url).await;
+    let database = open(&proxied, DatabaseSettings { timeout: SECONDS(1), ..DatabaseSettings::default() });
+    warm(&database, 1).await;
+    mode.send_replace(Proxy::LosingCancels);
+    let (answer, _) = timed(&database, "t.endless", Operation::Find, "{}").await;
+    assert!(matches!(answer, Err(Error::Timeout)), "{answer:?}");
+    mode.send_replace(Proxy::Forwarding);
+    let direct = support::connect(&server.url).await;
+    let running = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()";
+    until("the statement is cancelled", async || direct.query(running, &[]).await.expect("an answer").is_empty()).await;
     server.drop().await;
 }
 

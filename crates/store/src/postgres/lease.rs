@@ -1,5 +1,6 @@
 //! A leased connection. Its state decides whether it returns to the pool.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use deadpool::managed::Object;
@@ -13,6 +14,16 @@ use crate::Error;
 use super::cancel::cancel;
 use super::link::NoAnswer;
 use super::{CONNECT_TIMEOUT, Connection, Manager};
+
+/// How long a cancelled statement may take to end before the request to cancel it is repeated.
+const CANCEL_PAUSES: [Duration; 6] = [
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+    Duration::from_millis(1600),
+];
 
 /// When dropped, it returns to the pool once it is idle: transactions are rolled back, and statements that take long are cancelled.
 pub(crate) struct Lease {
@@ -135,16 +146,7 @@ impl Lease {
         }
         // Without a runtime no task can cancel it, and closing the connection must do.
         let Ok(runtime) = Handle::try_current() else { return };
-        let token = connection.client.cancel_token();
-        let link = connection.link.clone();
-        runtime.spawn(async move {
-            match tokio::time::timeout(CONNECT_TIMEOUT, cancel(&link.host.endpoint, &link.connector.tls, &token)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(%error, "could not cancel a statement"),
-                Err(_) => tracing::debug!("could not cancel a statement in time"),
-            }
-            drop(connection);
-        });
+        runtime.spawn(cancel_and_close(connection));
     }
 
     /// Returns the connection to the pool once it is idle. Clients often abandon requests, and a new connection costs much more than this wait.
@@ -164,6 +166,26 @@ impl Lease {
             }
         });
     }
+}
+
+/// Cancels what runs on a connection, and closes it.
+async fn cancel_and_close(connection: Connection) {
+    let token = connection.client.cancel_token();
+    let link = &connection.link;
+    // Its answer comes after those of all statements before it.
+    let mut idle = pin!(connection.client.batch_execute(""));
+    // A request that arrives before its statement has no effect.
+    for pause in CANCEL_PAUSES {
+        match tokio::time::timeout(CONNECT_TIMEOUT, cancel(&link.host.endpoint, &link.connector.tls, &token)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return tracing::debug!(%error, "could not cancel a statement"),
+            Err(_) => return tracing::debug!("could not cancel a statement in time"),
+        }
+        if tokio::time::timeout(pause, &mut idle).await.is_ok() {
+            return;
+        }
+    }
+    tracing::debug!("a cancelled statement goes on");
 }
 
 /// What an error has ended.

@@ -16,7 +16,12 @@ pub enum Proxy {
     OldFrozen,
     /// Requests are forwarded. The first answer closes its connection instead; new connections forward everything.
     LosingAnswers,
+    /// Everything is forwarded but requests to cancel a statement.
+    LosingCancels,
 }
+
+/// How a request to cancel a statement begins: its length, and its code.
+const CANCEL_REQUEST: [u8; 8] = [0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e];
 
 /// How many connections a proxy accepted, and how many of them its clients have closed.
 #[derive(Clone, Debug, Default)]
@@ -66,11 +71,15 @@ fn is_frozen(mode: Proxy, made_in: Proxy) -> bool {
     match mode {
         Proxy::Frozen => true,
         Proxy::OldFrozen => made_in != Proxy::OldFrozen,
-        Proxy::Forwarding | Proxy::LosingAnswers => false,
+        Proxy::Forwarding | Proxy::LosingAnswers | Proxy::LosingCancels => false,
     }
 }
 
 async fn forward(client: TcpStream, server: TcpStream, (mode, made_in): (watch::Receiver<Proxy>, Proxy), connections: Connections) {
+    let mut first = [0; CANCEL_REQUEST.len()];
+    if made_in == Proxy::LosingCancels && client.peek(&mut first).await.is_ok() && first == CANCEL_REQUEST {
+        return;
+    }
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let (sender, mut received) = mpsc::unbounded_channel::<Vec<u8>>();
