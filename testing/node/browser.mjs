@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
 
-/** Starts Chromium: `{browser, close}`. `$CHROMIUM` overrides the path of Debian. */
+/** Starts Chromium: `{browser, close}`. `$CHROMIUM` overrides the path of Debian. The headless shell needs a third of the processor time. */
 export async function openBrowser() {
-  const program = process.env.CHROMIUM ?? '/usr/bin/chromium';
-  if (!existsSync(program)) throw new Error(`there is no Chromium at ${program}: install the package chromium, or name one in CHROMIUM`);
+  const programs = process.env.CHROMIUM ? [process.env.CHROMIUM] : ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
+  const program = programs.find((path) => existsSync(path));
+  if (!program) throw new Error(`there is no Chromium at ${programs.join(' or ')}: install the package chromium-headless-shell, or name one in CHROMIUM`);
   const folder = await mkdtemp(join(tmpdir(), 'peristyle-browser-'));
   // The sandbox does not start for root; everybody else keeps it.
   const rootOnly = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
@@ -40,6 +41,12 @@ export async function openPage(browser, ...origins) {
   const troubles = [];
   await watch(page, troubles, origins);
   return { page, troubles, context, close: () => context.close() };
+}
+
+/** Opens a menu whose list is made when it opens. */
+export async function openMenu(page, selector) {
+  await page.click(`${selector} summary`);
+  await page.waitForSelector(`${selector}[open] li`);
 }
 
 /** Waits until the focus is on `selector`: the browser moves it some time after it shows a page. */

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { openFolder } from './compiler.mjs';
-import { focusOn, openBrowser, openPage } from './browser.mjs';
+import { focusOn, openBrowser, openMenu, openPage } from './browser.mjs';
 import { startServer } from './server.mjs';
 import { MANIFEST, SCRIPT } from './shop.mjs';
 
@@ -694,7 +694,7 @@ describe('pages and fields', () => {
       assert.deepEqual(await offered(page), ['Next page']);
       await page.click('#tab-SQL');
       assert.deepEqual(await offered(page), [], 'the SQL has no pages');
-      await page.click('#history summary');
+      await openMenu(page, '#history');
       assert.equal((await page.$$('#history li')).length, 1, 'all pages are one entry of the history');
     }));
 
@@ -770,7 +770,7 @@ describe('examples and history', () => {
   test('every operator has an example in the menu and at its field, and each runs', () =>
     visit({ resource: 'shop.customer' }, async (page) => {
       await waitForText(page, '.status', '4 rows of 4');
-      await page.click('#examples summary');
+      await openMenu(page, '#examples');
       await clean(page, 'examples');
       const group = (title) => page.$$eval('#examples section', (all, title) => [...all.find((one) => one.querySelector('h3').textContent === title).querySelectorAll('li code')].map((code) => code.textContent), title);
       assert.deepEqual(await group('Sort and page'), ['top 10 by orderCount', 'top 10 by balance', 'the latest by createdAt', 'second page', 'keyset pages', 'by country.name']);
@@ -781,7 +781,7 @@ describe('examples and history', () => {
       await page.keyboard.press('Escape');
       await focusOn(page, '#examples summary');
       for (let index = 0; index < count; index += 1) {
-        await page.click('#examples summary');
+        await openMenu(page, '#examples');
         await page.$$eval('#examples li button', (all, index) => all[index].click(), index);
         await page.waitForFunction(() => /^\d{3} /.test(document.querySelector('.status').textContent));
         assert.match(await textOf(page, '.status'), /^200/, await statement(page));
@@ -802,7 +802,7 @@ describe('examples and history', () => {
       await waitForText(page, 'h1', 'order');
       await run(page);
       await waitForText(page, '.status', '2 rows');
-      await page.click('#history summary');
+      await openMenu(page, '#history');
       await clean(page, 'history');
       assert.deepEqual(await textsOf(page, '#history strong'), ['shop.order', 'shop.item']);
       await page.click('#history li:nth-child(2) button');
@@ -896,7 +896,7 @@ describe('markup in names and values', () => {
       assert.equal(await page.$('main img, nav img'), null);
       assert.ok((await textOf(page, '#relations-title ~ .scroll')).includes(HOSTILE));
       for (const program of ['curl', 'TypeScript', 'GraphQL']) await page.click(`#program-${program}`);
-      await page.click('#examples summary');
+      await openMenu(page, '#examples');
       assert.equal(await page.$('main img, nav img'), null);
     }, { prepare: intercept(answers) });
     await visit(customers({ where: { id: { eq: 3 } } }), async (page) => {

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 
 import { buildSchema, parse, validate } from 'graphql';
 
-import { openBrowser, openPage } from './browser.mjs';
+import { openBrowser, openMenu, openPage } from './browser.mjs';
 import { startServer } from './server.mjs';
 import { MANIFEST, SCRIPT } from './shop.mjs';
 
@@ -138,7 +138,7 @@ test('variables that are no object are not sent', async () => {
 test('the examples of a resource are queries that run', async () => {
   await visit({}, async (page) => {
     await waitForText(page, '#status', '200');
-    await page.click('#examples summary');
+    await openMenu(page, '#examples');
     const labels = await page.$$eval('#examples li code', (all) => all.map((one) => one.textContent));
     assert.ok(['top 10 by orderCount', 'keyset pages', 'lastOrderOn gt', 'by status'].every((label) => labels.includes(label)), String(labels));
     for (const [index] of labels.entries()) {

@@ -181,7 +181,7 @@ async fn a_failed_statement_and_a_server_error_are_errors_in_the_trace() {
         let mut setup = Setup::new(shop::MANIFEST);
         setup.traces = Some(receiver.settings(ALWAYS));
         let server = setup.serve(&database).await;
-        database.execute("DROP TABLE items").await;
+        database.execute("ALTER TABLE items RENAME COLUMN label TO gone").await;
         post("/api/shop/items/list", r#"{"query":{"limit":1}}"#).header("x-request-id", "failed").send(server.address).await.problem(500);
         let request = receiver.span_of("failed").await;
         assert_eq!(
