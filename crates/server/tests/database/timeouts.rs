@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::json;
 
 use crate::support::http::Connection;
@@ -175,10 +176,11 @@ async fn a_pool_without_a_free_connection_is_503_with_retry_after() {
         let mut holder = Connection::with_small_buffer(server.address).await;
         holder.request(&post("/api/shop/rows/list", "{}")).await;
         assert_eq!(holder.head().await.expect("a head").status, 200, "{backend:?}");
-        for (path, body) in
-            [("/api/shop/rows/list", ONE), ("/api/shop/rows/list", "{}"), ("/api/shop/rows/paginate", ONE), ("/api/shop/rows/find/1", "")]
-        {
-            let answer = server.post(path, body).await;
+        // All of them wait for a connection at once.
+        let requests =
+            [("/api/shop/rows/list", ONE), ("/api/shop/rows/list", "{}"), ("/api/shop/rows/paginate", ONE), ("/api/shop/rows/find/1", "")];
+        let answers = join_all(requests.map(async |(path, body)| (path, server.post(path, body).await))).await;
+        for (path, answer) in answers {
             assert_eq!(answer.problem(503)["code"], "OVERLOADED", "{backend:?} {path}");
             assert!(answer.header("retry-after").is_some(), "{backend:?}");
         }
