@@ -112,7 +112,8 @@ async fn copy(
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(size @ 1..) = from.read(&mut buffer).await {
         let current = *mode.borrow();
-        if matches!(passage(current, &buffer[..size]), Passage::Close) {
+        // The other branches may not have seen the mode yet.
+        if current == ProxyMode::Disconnect || matches!(passage(current, &buffer[..size]), Passage::Close) {
             return;
         }
         if mode.wait_for(|mode| *mode != ProxyMode::Freeze).await.is_err() || to.write_all(&buffer[..size]).await.is_err() {
