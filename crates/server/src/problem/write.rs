@@ -23,9 +23,7 @@ pub enum WriteProblem {
     },
     #[error("the rows of the answer are too large to be sent; ask for `\"returning\": false`. Nothing was changed")]
     AnswerTooLarge,
-    #[error(
-        "the write ran longer than allowed, for example because another transaction holds its rows; read the rows before you try again"
-    )]
+    #[error("the write ran longer than allowed, for example because another transaction holds its rows. Nothing was changed")]
     Timeout,
     #[error("the account lacks a value that this write needs")]
     NoVariable,

@@ -116,6 +116,20 @@ code = { type = "text", key = true, hidden = true, preset = { create = "$uuid" }
 part = { type = "text", key = true, mask = "redact", unmask = "shop.ticket.plain", preset = { create = "$uuid" } }
 text = { type = "text", write = true }
 
+[resource.shop.task]
+constraint = { order = [{ field = "id", dir = "desc" }], limit = 2 }
+[resource.shop.task.write]
+create   = true
+update   = true
+delete   = true
+max-rows = 5
+[resource.shop.task.fields]
+id       = { type = "bigint", key = true, write = "create" }
+parentId = { type = "bigint", write = true }
+text     = { type = "text", write = true }
+[resource.shop.task.relations]
+parent = { one = "shop.task", on = { parentId = "id" } }
+
 [resource.shop.log]
 [resource.shop.log.write]
 create = "shop.log.create"
@@ -140,6 +154,7 @@ CREATE TABLE parcels (code text PRIMARY KEY, place text);
 CREATE TABLE vaults (code text PRIMARY KEY, place text, version int NOT NULL DEFAULT 1);
 CREATE TABLE slots (place uuid NOT NULL, no int NOT NULL, name text, version int NOT NULL DEFAULT 1, PRIMARY KEY (place, no));
 CREATE TABLE tickets (code text NOT NULL, part text NOT NULL, text text, PRIMARY KEY (code, part));
+CREATE TABLE tasks (id bigint PRIMARY KEY, parent_id bigint, text text);
 CREATE TABLE logs (id uuid PRIMARY KEY, who text, text text);
 ";
 
@@ -157,6 +172,7 @@ CREATE TABLE parcels (code TEXT PRIMARY KEY NOT NULL, place TEXT);
 CREATE TABLE vaults (code TEXT PRIMARY KEY NOT NULL, place TEXT, version INTEGER NOT NULL DEFAULT 1);
 CREATE TABLE slots (place TEXT NOT NULL, no INTEGER NOT NULL, name TEXT, version INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (place, no));
 CREATE TABLE tickets (code TEXT NOT NULL, part TEXT NOT NULL, text TEXT, PRIMARY KEY (code, part));
+CREATE TABLE tasks (id INTEGER PRIMARY KEY, parent_id INTEGER, text TEXT);
 CREATE TABLE logs (id TEXT PRIMARY KEY NOT NULL, who TEXT, text TEXT);
 ";
 
@@ -170,6 +186,7 @@ INSERT INTO orders (id, number, customer_id, tenant, status, total, stock) VALUE
 INSERT INTO items VALUES (1, 1, 3), (1, 2, 4);
 INSERT INTO parcels VALUES ('x', 'north');
 INSERT INTO vaults VALUES ('x', 'north', 1);
+INSERT INTO tasks VALUES (1, NULL, 'a'), (2, 1, 'b'), (3, 1, 'c'), (4, NULL, 'd');
 INSERT INTO slots VALUES ('11111111-1111-4111-8111-111111111111', 1, 'first', 1);
 ";
 

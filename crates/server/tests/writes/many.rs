@@ -49,6 +49,22 @@ async fn an_order_and_a_limit_choose_exact_rows() {
     }
 }
 
+// contract W2.12
+#[tokio::test]
+async fn order_and_limit_of_the_manifests_constraint_hold_for_writes() {
+    for backend in BOTH {
+        let shop = Shop::with(backend, CHIEF).await;
+        let last = json!({ "query": { "where": { "id": { "gt": 0 } }, "limit": 1 }, "dryRun": true });
+        assert_eq!(shop.good("tasks/delete", &last).await["rows"][0]["id"], json!(4), "{backend:?}");
+        let all = shop.good("tasks/update", &json!({ "payload": { "text": "x" }, "all": true })).await;
+        let ids: Vec<&Value> = all["rows"].as_array().expect("rows").iter().map(|row| &row["id"]).collect();
+        assert_eq!(ids, [&json!(4), &json!(3)], "{backend:?}");
+        let three = json!({ "payload": [{ "id": 1, "text": "y" }, { "id": 2, "text": "y" }, { "id": 3, "text": "y" }] });
+        assert_eq!(shop.refusal("tasks/update", &three).await.0, 404, "{backend:?}");
+        assert_eq!(shop.good("tasks/update/1", &json!({ "payload": { "text": "y" } })).await["text"], json!("y"), "{backend:?}");
+    }
+}
+
 // contract W2.6
 #[tokio::test]
 async fn a_list_changes_each_row_by_its_key() {

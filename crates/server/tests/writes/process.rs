@@ -208,7 +208,13 @@ async fn a_write_that_waits_too_long_is_not_told_to_narrow_its_statement() {
     lock.execute("SELECT 1 FROM orders WHERE id = 1 FOR UPDATE", &[]).await.expect("a lock");
     let problem = server.send(&request("orders/update/1", &json!({ "payload": { "stock": 7 } }))).await.problem(504);
     let detail = problem["detail"].as_str().expect("a detail");
-    assert!(problem["code"] == "TIMEOUT" && detail.contains("another transaction") && !detail.contains("where"), "{problem}");
+    assert!(
+        problem["code"] == "TIMEOUT"
+            && detail.contains("another transaction")
+            && detail.contains("Nothing was changed")
+            && !detail.contains("where"),
+        "{problem}"
+    );
     lock.rollback().await.expect("the end of the lock");
     assert_eq!(shop.database.texts("SELECT stock FROM orders WHERE id = 1").await, ["5"]);
 }

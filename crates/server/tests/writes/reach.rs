@@ -53,6 +53,20 @@ async fn a_row_cannot_be_written_out_of_reach_or_against_the_check() {
 
 // contract W3.3
 #[tokio::test]
+async fn a_reference_may_lead_to_any_row_of_the_payload() {
+    for backend in BOTH {
+        let shop = Shop::of_clerk(backend).await;
+        shop.good("tasks/create", &json!({ "payload": [{ "id": 5, "parentId": 6 }, { "id": 6 }] })).await;
+        // Another row with a fault does not make this one wrong.
+        let payload = json!([{ "id": 7, "parentId": 8 }, { "id": 8 }, { "id": 5 }, { "id": 9, "parentId": 99 }]);
+        let (_, _, faults) = shop.refusal("tasks/create", &json!({ "payload": payload })).await;
+        let expected = [("EXISTS", "/payload/2/id"), ("NO_SUCH_ROW", "/payload/3/parentId")];
+        assert_eq!(faults, expected.map(|(code, path)| (code.to_owned(), path.to_owned())), "{backend:?}");
+    }
+}
+
+// contract W3.3
+#[tokio::test]
 async fn a_missing_and_an_invisible_reference_give_the_same_fault() {
     for backend in BOTH {
         let shop = Shop::of_clerk(backend).await;

@@ -46,7 +46,7 @@ impl<'c> Writing<'c, '_> {
     fn by_id(&mut self, body: &WriteBody, address: &WriteAddress<'_>) -> Option<TargetPlan<'c>> {
         let parts = address.id?;
         let is_restore = self.form == WriteForm::RestoreById;
-        let statement = merge::merged(parse::Body { query: Statement::empty(Layer::Query), constraint: body.constraint.clone() });
+        let statement = self.narrowed(body, Statement::empty(Layer::Query));
         let (select, key) = self.part(&statement, |planner, table| {
             let table = if is_restore { table.with_deleted(planner) } else { table };
             let mut filters = planner.filters(&table, &statement.filters);
@@ -57,9 +57,9 @@ impl<'c> Writing<'c, '_> {
         Some(TargetPlan { select, keys: Some(vec![key]), max_rows: 1, is_chosen: false })
     }
 
-    /// The rows with these keys. A row beyond the limit of the wire constraint is out of reach.
+    /// The rows with these keys. A row beyond the limit of a constraint is out of reach.
     fn by_keys(&mut self, body: &WriteBody, keys: Vec<Vec<Value>>) -> Option<TargetPlan<'c>> {
-        let statement = merge::merged(parse::Body { query: Statement::empty(Layer::Query), constraint: body.constraint.clone() });
+        let statement = self.narrowed(body, Statement::empty(Layer::Query));
         let select = self.part(&statement, |planner, table| {
             let mut filters = planner.filters(&table, &statement.filters);
             let one = |key: &Vec<Value>| {
@@ -95,7 +95,7 @@ impl<'c> Writing<'c, '_> {
             let message = format!("the `query` of a write takes `where`, `order` and `limit`; found `{key}`");
             self.faults.add(Code::OperationKey, || format!("/query/{key}"), message);
         }
-        let statement = merge::merged(parse::Body { query, constraint: body.constraint.clone() });
+        let statement = self.narrowed(body, query);
         let max_rows = self.access.rules.max_rows;
         let limit = statement.limit;
         let is_chosen = limit.is_some() || !statement.order.is_empty();
@@ -122,6 +122,15 @@ impl<'c> Writing<'c, '_> {
 }
 
 impl<'c> Writing<'c, '_> {
+    /// The query with the wire constraint, and with order and limit of the manifest's constraint.
+    fn narrowed(&self, body: &WriteBody, query: Statement) -> Statement {
+        let statement = merge::merged(parse::Body { query, constraint: body.constraint.clone() });
+        match self.resource().constraint.as_ref().filter(|constraint| self.viewer().is_bound_by(constraint)) {
+            Some(constraint) => merge::with_policy(statement, &constraint.statement),
+            None => statement,
+        }
+    }
+
     /// The rows with given keys that the query still chooses, in the order of their keys.
     pub(super) fn lock(&mut self, body: &WriteBody) -> Option<Child<'c>> {
         let mut query = body.query.clone().unwrap_or_else(|| Statement::empty(Layer::Query));

@@ -62,18 +62,18 @@ pub struct ReferenceCheck {
     pub after: ValuesAfter,
     /// The rows of the target that the caller can read.
     pub level: ChildLevel,
-    /// For each new row the values that later rows can refer to, if the reference leads to the same resource.
+    /// For each new row the values that others can refer to, if the reference leads to the same resource.
     pub made: Vec<Option<Vec<Value>>>,
     /// The rows in reach that refer to another row. They show what the database itself put into a reference.
     pub strays: Option<ChildLevel>,
 }
 
 impl ReferenceCheck {
-    /// Whether a new row refers to itself, or to an earlier row of the payload.
+    /// Whether a new row refers to one of the payload. The database decides whether that one is there in time.
     pub fn is_made(&self, row: usize) -> bool {
         let Some(set) = self.after.set.get(row).and_then(Option::as_ref) else { return false };
         let is_equal = |made: &Vec<Value>| made.iter().map(Some).eq(set.iter().map(Option::as_ref));
-        self.made.iter().take(row + 1).flatten().any(is_equal)
+        self.made.iter().flatten().any(is_equal)
     }
 }
 
