@@ -15,7 +15,7 @@ use crate::types::{Scalar, Type};
 
 pub use graphql_names::GraphqlNames;
 pub use names::{UniqueNames, upper_first};
-pub use write::{increments, payload_key, shown_version, value_rules, write_forms};
+pub use write::{increments, needed_permission, payload_key, shown_version, value_rules, write_forms};
 
 /// The fields of a row.
 pub fn shown(resource: &Resource) -> impl Iterator<Item = &Field> {

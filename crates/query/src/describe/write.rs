@@ -3,6 +3,7 @@
 use crate::catalog::write_rules::WriteOperation;
 use crate::catalog::{Field, FieldId, Resource};
 use crate::json::build::compact;
+use crate::manifest::OperationRight;
 use crate::messages::counted;
 use crate::payload::WriteForm;
 
@@ -71,13 +72,25 @@ pub fn value_rules(field: &Field) -> impl Iterator<Item = String> {
 /// What a body does, in one line.
 pub(super) fn form_comment(form: WriteForm, resource: &Resource) -> String {
     let name = &resource.full_name;
-    match form {
+    let text = match form {
         WriteForm::Create => format!("Creates one row of `{name}`, or a list of rows"),
         WriteForm::UpdateById => format!("Changes the row of `{name}` with the key in the path"),
         WriteForm::Update => format!("Changes rows of `{name}`: those of `query`, or each row of a list by its key"),
         WriteForm::DeleteById => format!("Deletes the row of `{name}` with the key in the path"),
         WriteForm::Delete => format!("Deletes rows of `{name}`"),
         WriteForm::RestoreById => format!("Restores the deleted row of `{name}` with the key in the path"),
+    };
+    match needed_permission(resource, form.operation()) {
+        Some(permission) => format!("{text}; requires the permission `{permission}`"),
+        None => text,
+    }
+}
+
+/// The permission of an operation.
+pub fn needed_permission(resource: &Resource, operation: WriteOperation) -> Option<&str> {
+    match resource.write_rules()?.right(operation)? {
+        OperationRight::Permission(permission) => Some(permission),
+        OperationRight::Everyone => None,
     }
 }
 

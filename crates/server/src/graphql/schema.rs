@@ -194,7 +194,8 @@ impl SchemaWriter<'_> {
     fn object(&mut self, sdl: &mut String, id: ResourceId) {
         let resource = self.catalog.resource(id);
         sdl.push('\n');
-        describe(sdl, "", &format!("A row of `{}`, or a group of its rows.", resource.full_name));
+        let needed = resource.permission.as_deref().map_or_else(String::new, |name| format!(" To read it needs the permission `{name}`."));
+        describe(sdl, "", &format!("A row of `{}`, or a group of its rows.{needed}", resource.full_name));
         _ = writeln!(sdl, "type {} {{", GraphqlNames::of(resource).row());
         for field in resource.fields.iter().filter(|field| !field.hidden) {
             if self.can_name(resource, &field.name) {

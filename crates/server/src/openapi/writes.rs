@@ -6,10 +6,10 @@ use identity::strategy::Strategy;
 use query::catalog::Resource;
 use query::catalog::write_rules::WriteOperation;
 use query::describe::json_schema::{Defined, DefinedWrites};
-use query::describe::{UniqueNames, shown_version, upper_first};
+use query::describe::{UniqueNames, needed_permission, shown_version, upper_first};
 use query::json::Json;
 use query::json::build::{entries, texts};
-use query::manifest::OperationRight;
+
 use query::object;
 use query::payload::WriteForm;
 
@@ -73,10 +73,7 @@ struct DescribedWrite<'d> {
 
 impl DescribedWrite<'_> {
     fn operation(&self, strategy: Strategy, id: String) -> Json {
-        let permission = match self.resource.write_rules().and_then(|rules| rules.right(self.form.operation())) {
-            Some(OperationRight::Permission(permission)) => Some(permission.as_str()),
-            Some(OperationRight::Everyone) | None => None,
-        };
+        let permission = needed_permission(self.resource, self.form.operation());
         let mut entries = vec![
             member("operationId", Json::from(id)),
             member("tags", texts([&self.resource.context])),

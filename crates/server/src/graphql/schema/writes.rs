@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use query::catalog::write_rules::WriteOperation;
 use query::catalog::{Catalog, Field, Resource, ResourceId};
-use query::describe::{GraphqlNames, payload_key, shown_version, value_rules, write_forms};
+use query::describe::{GraphqlNames, needed_permission, payload_key, shown_version, value_rules, write_forms};
 use query::payload::WriteForm;
 
 use super::fields::{describe, field_type};
@@ -67,7 +67,9 @@ pub(super) fn declare(mutations: &mut Mutations, catalog: &Catalog, id: Resource
             continue;
         }
         has_rows |= is_list;
-        describe(&mut mutations.roots, "  ", &format!("{what}: `{full_name}`."));
+        let needed =
+            needed_permission(resource, form.operation()).map_or_else(String::new, |name| format!("; needs the permission `{name}`"));
+        describe(&mut mutations.roots, "  ", &format!("{what}: `{full_name}`{needed}."));
         _ = writeln!(mutations.roots, "  {name}{signature}");
         mutations.claim(catalog, name, WriteField { resource: id, form, is_list });
     }
