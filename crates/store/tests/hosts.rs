@@ -133,6 +133,27 @@ async fn connections_to_a_host_that_froze_are_found_within_seconds() {
     server.drop().await;
 }
 
+// contract B1.26, contract E2.16
+#[tokio::test]
+async fn all_reads_move_to_a_host_that_was_silent_long_ago() {
+    let server = Postgres::with(SCRIPT).await;
+    let ((first, first_mode), (second, second_mode)) = (proxy::start(&server.url).await, proxy::start(&server.url).await);
+    let database = open(&both(&first, &second), DatabaseSettings::default());
+    warm(&database, 8).await;
+    first_mode.send_replace(Proxy::Frozen);
+    page(&database).await.0.expect("the second host");
+    warm(&database, 8).await;
+    // The first host is back. Nothing asks it while the second one has connections.
+    first_mode.send_replace(Proxy::Forwarding);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    second_mode.send_replace(Proxy::Frozen);
+    for (answer, took) in futures_util::future::join_all((0..8).map(|_| page(&database))).await {
+        answer.expect("the first host");
+        assert!(took < SECONDS(8), "{took:?}");
+    }
+    server.drop().await;
+}
+
 // contract B1.26, contract E2.6
 #[tokio::test]
 async fn a_thousand_statements_for_a_frozen_host_fail_soon_and_open_few_connections() {

@@ -138,11 +138,12 @@ impl Connector {
         let mut spare = None;
         loop {
             if let Some(host) = waiting.pop_front() {
-                let Some(attempt) = host.attempt() else {
-                    failures.push(HostFailure::new(host.endpoint.to_string(), "it does not answer"));
+                let attempt = host.attempt();
+                let is_left_alone = attempt.is_none();
+                running.push(self.try_host(host, attempt, setup));
+                if is_left_alone {
                     continue;
-                };
-                running.push(self.try_host(attempt, setup));
+                }
             }
             tokio::select! {
                 Some(result) = running.next() => match result {
@@ -164,9 +165,18 @@ impl Connector {
         }
     }
 
-    /// Tries a host, within `connect_timeout`.
-    async fn try_host(&self, attempt: ConnectAttempt, setup: &str) -> Result<RawConnection, HostFailure> {
-        let host = attempt.host().clone();
+    /// Tries a host, within `connect_timeout`. While the trial of another request goes on, its end decides.
+    async fn try_host(
+        &self,
+        host: Arc<PostgresHost>,
+        mut attempt: Option<ConnectAttempt>,
+        setup: &str,
+    ) -> Result<RawConnection, HostFailure> {
+        if attempt.is_none() {
+            host.end_of_trial().await;
+            attempt = Some(&host).filter(|host| host.condition() == Condition::Answering).and_then(|host| host.attempt());
+        }
+        let Some(attempt) = attempt else { return Err(HostFailure::new(host.endpoint.to_string(), "it does not answer")) };
         // A pooler may log clients in while its database is silent.
         let needs_answer = !setup.is_empty() || host.condition() != Condition::Answering;
         let request = TrialRequest { role: self.dsn.role, setup: needs_answer.then_some(setup), limit: self.timeout() };

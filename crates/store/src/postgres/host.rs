@@ -18,6 +18,9 @@ use tokio_postgres::Config;
 
 use super::host_state::{Condition, Consequence, HostState, Trial, TrialEnd};
 
+/// How long a request waits for the end of a trial that another request began. A host that is back answers within milliseconds.
+const TRIAL_WAIT: Duration = Duration::from_millis(500);
+
 /// How often a host that gave a sign of life is asked again, while a statement runs on it.
 pub(super) const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -66,6 +69,8 @@ pub(super) struct PostgresHost {
     silences: watch::Sender<u64>,
     /// How many trials wait for a sign of life. Answers are counted for them.
     observers: AtomicUsize,
+    /// How many trials have ended.
+    ended: watch::Sender<u64>,
     answers: AtomicU64,
     /// How many statements timed out.
     doubts: AtomicU64,
@@ -97,6 +102,7 @@ impl PostgresHost {
             state: Mutex::default(),
             silences: watch::Sender::new(0),
             observers: AtomicUsize::new(0),
+            ended: watch::Sender::new(0),
             answers: AtomicU64::new(0),
             doubts: AtomicU64::new(0),
             settled: AtomicU64::new(0),
@@ -118,6 +124,13 @@ impl PostgresHost {
 
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
         self.silences.subscribe()
+    }
+
+    /// Waits a moment while a trial goes on and the host does not answer, such as after all hosts fell silent and one is back.
+    pub(super) async fn end_of_trial(&self) {
+        let mut ended = self.ended.subscribe();
+        let is_known = |_: &u64| self.observers.load(Ordering::Relaxed) == 0 || self.condition() == Condition::Answering;
+        _ = tokio::time::timeout(TRIAL_WAIT, ended.wait_for(is_known)).await;
     }
 
     /// Begins a new connection for a request; none if the host did not answer the last one, which began just now.
@@ -192,10 +205,6 @@ impl PostgresHost {
 }
 
 impl ConnectAttempt {
-    pub(super) fn host(&self) -> &Arc<PostgresHost> {
-        &self.observation.host
-    }
-
     pub(super) fn end(mut self, end: TrialEnd) {
         self.has_ended = true;
         let host = &self.observation.host;
@@ -228,6 +237,7 @@ impl Observation {
 impl Drop for Observation {
     fn drop(&mut self) {
         self.host.observers.fetch_sub(1, Ordering::Relaxed);
+        self.host.ended.send_modify(|ended| *ended = ended.wrapping_add(1));
     }
 }
 
