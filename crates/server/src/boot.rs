@@ -22,7 +22,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use crate::app_files::AppFiles;
 use crate::app_state::AppState;
 use crate::authenticator::Authenticator;
-use crate::boot_error::{BootError, unusable};
+use crate::boot_error::{BootError, unanswered, unusable};
 use crate::budget::Budgets;
 use crate::clock;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
@@ -401,15 +401,37 @@ pub(crate) fn migration_hint(state: TablesState) -> Option<&'static str> {
 
 /// Checks the catalog against the database, and takes from it what statements can rely on.
 pub async fn bind(config: &Config, catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
-    let schema = database.schema().await.map_err(unusable)?;
+    let refused = |error| match error {
+        store::Error::Timeout => unanswered(&database.place()),
+        error => unusable(error),
+    };
+    let mut schema = database.schema().await;
+    if may_answer_elsewhere(database, &schema) {
+        schema = database.schema().await;
+    }
+    let schema = schema.map_err(refused)?;
     store::check::bind(catalog, &schema);
     let mut report = store::check::check(catalog, &schema, database.dialect());
-    report.findings.extend(database.check_derived(catalog, &schema).await.map_err(unusable)?);
+    let mut derived = database.check_derived(catalog, &schema).await;
+    if may_answer_elsewhere(database, &derived) {
+        derived = database.check_derived(catalog, &schema).await;
+    }
+    report.findings.extend(derived.map_err(refused)?);
     if has_writes(catalog) {
         report.findings.extend(write_role::check(config, catalog, (database, &schema)).await?);
     }
     report.findings.sort_by_key(|finding| finding.line);
     Ok(report)
+}
+
+/// Whether a connection was lost and there are other hosts.
+fn may_answer_elsewhere<T>(database: &Database, read: &Result<T, store::Error>) -> bool {
+    let Err(store::Error::Unavailable(reason)) = read else { return false };
+    let is_one_of_several = database.hosts().len() > 1;
+    if is_one_of_several {
+        tracing::info!("DATABASE_URL: {reason}; the next host is tried");
+    }
+    is_one_of_several
 }
 
 fn has_writes(catalog: &Catalog) -> bool {

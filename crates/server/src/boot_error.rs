@@ -7,9 +7,14 @@ pub struct BootError(pub String);
 /// The database cannot be used. The message names the setting to change.
 pub(crate) fn unusable(error: store::Error) -> BootError {
     BootError(match error {
-        store::Error::Timeout => "DATABASE_TIMEOUT: the database did not answer in time; allow more".to_owned(),
+        store::Error::Timeout => return unanswered("the database"),
         error => format!("DATABASE_URL: {error}"),
     })
+}
+
+/// A statement had no answer in time, although the server let this process in.
+pub(crate) fn unanswered(place: &str) -> BootError {
+    BootError(format!("DATABASE_TIMEOUT: {place} did not answer in time; allow more, or find out why it is slow"))
 }
 
 #[cfg(test)]
