@@ -26,7 +26,7 @@ impl ReplayLag {
         // It is fed from an archive.
         let Some(received) = received.filter(|received| is_receiving || replayed <= *received) else { return age };
         if is_receiving {
-            self.keep(received, max, now);
+            self.keep((received, replayed), max, now);
             // The primary may have nothing to send.
             if replayed >= received {
                 return Some(Duration::ZERO);
@@ -39,13 +39,17 @@ impl ReplayLag {
         }
     }
 
-    fn keep(&mut self, received: u64, max: Duration, now: Instant) {
-        if self.0.back().is_none_or(|(last, _)| now.saturating_duration_since(*last) >= max / STEPS) {
+    fn keep(&mut self, (received, replayed): (u64, u64), max: Duration, now: Instant) {
+        let since = |then: &Instant| now.saturating_duration_since(*then);
+        if self.0.back().is_none_or(|(last, _)| since(last) >= max / STEPS) {
             self.0.push_back((now, received));
         }
-        // One of them is older than `max`, to tell that the delay is longer.
-        while self.0.get(1).is_some_and(|(second, _)| now.saturating_duration_since(*second) > max) {
+        // Older than `max` is the front alone: the newest one that was replayed, so that a longer delay is still counted from there.
+        while self.0.get(1).is_some_and(|(then, received)| since(then) > max && *received <= replayed) {
             self.0.pop_front();
+        }
+        while self.0.get(1).is_some_and(|(then, _)| since(then) > max) {
+            self.0.remove(1);
         }
     }
 }
@@ -109,6 +113,20 @@ mod tests {
         assert_eq!(measured(100, 200, 195), 5);
         assert_eq!(measured(101, 201, 201), 0);
         assert!(lag.0.len() <= STEPS as usize + 2, "{} measurements", lag.0.len());
+    }
+
+    // contract B1.27
+    #[test]
+    fn a_delay_beyond_the_limit_is_counted_from_what_was_replayed() {
+        let (mut lag, start) = (ReplayLag::default(), Instant::now());
+        // The primary is idle for half a minute. Then the standby receives and replays nothing more.
+        for second in 0..=30 {
+            assert_eq!(lag.measure(standby(100, 100, 3_600), MAX, start + second * SECOND), Some(Duration::ZERO));
+        }
+        for second in 1..60 {
+            let measured = lag.measure(standby(200, 100, 3_600), MAX, start + (30 + second) * SECOND);
+            assert_eq!(measured, Some(second * SECOND), "after {second} s");
+        }
     }
 
     #[test]
