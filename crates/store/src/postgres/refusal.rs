@@ -17,8 +17,10 @@ pub(super) enum Purpose {
 const SYSTEM_CLASSES: [&str; 19] =
     ["08", "0A", "0B", "25", "26", "28", "2D", "3B", "3D", "3F", "40", "42", "53", "55", "57", "58", "F0", "HV", "XX"];
 
-/// The routines of PostgreSQL that refuse a row for want of a privilege: a policy of row-level security, and `RAISE` in a trigger.
-const ROW_PRIVILEGES: [&str; 2] = ["ExecWithCheckOptions", "exec_stmt_raise"];
+/// The routine of PostgreSQL that refuses a row by a policy of row-level security.
+const ROW_POLICY: &str = "ExecWithCheckOptions";
+/// `RAISE` in a trigger, with any code.
+const RAISE: &str = "exec_stmt_raise";
 
 pub(super) fn session_error(error: &DbError, purpose: Purpose) -> Option<SessionError> {
     let code = error.code().code();
@@ -60,7 +62,8 @@ fn is_about_row(error: &DbError, purpose: Purpose) -> bool {
     match purpose {
         _ if ["22", "23", "44", "P0"].iter().any(|class| code.starts_with(class)) => true,
         Purpose::Read => false,
-        Purpose::Change if code == "42501" => error.routine().is_some_and(|routine| ROW_PRIVILEGES.contains(&routine)),
+        Purpose::Change if error.routine() == Some(RAISE) => true,
+        Purpose::Change if code == "42501" => error.routine() == Some(ROW_POLICY),
         Purpose::Change => !SYSTEM_CLASSES.iter().any(|class| code.starts_with(class)),
     }
 }
