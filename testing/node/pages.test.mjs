@@ -282,6 +282,22 @@ test('every operator of every field has an example, with the values of the rows 
   assert.match(operatorExample(resource.fields[0], 'eq', shown), /9007199254740993/, 'no digit is lost');
   assert.deepEqual(JSON.parse(firstExample(resource)), { relations: { country: true, orders: { limit: 3 } }, limit: 20 });
   assert.deepEqual(JSON.parse(firstExample(catalog.resource('shop.country'))), { limit: 20 });
+  assert.doesNotMatch(operatorExample({ ...resource.fields[1], type: 'time' }, 'gt', () => ['"13:45:00"', '"24:00:00"']), /24:00/, 'no statement takes it');
+});
+
+test('no example asks for more rows than the server answers', () => {
+  const first = (maxRows) => JSON.parse(firstExample(resource, maxRows));
+  assert.deepEqual(first(50), { relations: { country: true, orders: { limit: 3 } }, limit: 16 });
+  assert.deepEqual(first(2), { relations: { country: true, orders: { limit: 2 } }, limit: 1 });
+  for (const maxRows of [1, 7, 20, 1000]) {
+    assert.equal(JSON.parse(firstExample(catalog.resource('shop.country'), maxRows)).limit, Math.min(20, maxRows));
+    const capped = Object.assign(Object.create(catalog), { maxRows });
+    for (const { text } of examples(resource, capped).flatMap((group) => group.examples)) {
+      const { limit = 1, relations = {} } = JSON.parse(text);
+      assert.ok(limit <= maxRows, text);
+      for (const related of Object.values(relations)) assert.ok(related === true || related.limit * limit <= maxRows, text);
+    }
+  }
 });
 
 test('a statement becomes a GraphQL query, inline where GraphQL can name every key', () => {

@@ -20,6 +20,9 @@ pub(super) struct VisibleResources<'c> {
     explain: bool,
     /// How many more resources need a permission that the caller lacks.
     withheld: usize,
+    /// The most rows of an answer, if there is a limit.
+    #[serde(rename = "maxRows", skip_serializing_if = "Option::is_none")]
+    max_rows: Option<u64>,
     resources: Vec<DescribedResource<'c>>,
 }
 
@@ -110,7 +113,12 @@ pub(super) fn visible<'c>((catalog, engine): (&'c Catalog, &'c Engine), caller: 
     let names = RootNames { queries: engine.query_fields(), writes: engine.write_fields() };
     let all = catalog.resources().len();
     let resources: Vec<_> = (0..all).filter_map(|id| describe((catalog, &names), id, caller)).collect();
-    VisibleResources { explain: viewer.has_permission(explain::PERMISSION), withheld: all - resources.len(), resources }
+    VisibleResources {
+        explain: viewer.has_permission(explain::PERMISSION),
+        withheld: all - resources.len(),
+        max_rows: catalog.max_rows(),
+        resources,
+    }
 }
 
 /// A resource that the caller may read or write. Without the right to read it has no fields, relations and operations that read.

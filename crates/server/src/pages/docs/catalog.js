@@ -16,8 +16,10 @@ export async function load(token) {
 
 /** Resources by name. */
 export class Catalog {
-  constructor({ resources, explain, withheld = 0 }) {
+  constructor({ resources, explain, withheld = 0, maxRows = Infinity }) {
     this.resources = resources;
+    /** The most rows that the server answers. */
+    this.maxRows = maxRows;
     /** How many more resources need a permission that the caller lacks. */
     this.withheld = withheld;
     this.explain = explain === true;

@@ -17,11 +17,13 @@ const VALUES = {
   timestamp: ['2024-01-01T00:00:00Z', '2024-12-31T23:59:59Z'],
   json: ['a', 'b'],
 };
+/** Values that rows may show and no statement takes: the end of a day of PostgreSQL. */
+const UNSAYABLE = ['"24:00:00"'];
 const LIMIT = 20;
 
 /** The JSON of two values for a field, from low to high: those of the shown rows if there are any. */
 function samples(field, shown) {
-  const found = shown?.(field.name) ?? [];
+  const found = (shown?.(field.name) ?? []).filter((json) => !UNSAYABLE.includes(json));
   if (found.length > 0) return [found[0], found.at(-1)];
   if (field.values) return [field.values[0], field.values.at(-1)].map((value) => JSON.stringify(value));
   return (VALUES[field.type] ?? VALUES.text).map((value) => JSON.stringify(value));
@@ -54,22 +56,34 @@ function pattern(json) {
 }
 
 /** A statement in lines, from its JSON. */
-function statement(json) {
-  return pretty(parse(json).root, json);
+function statement(json, maxRows = Infinity) {
+  const text = fitting(json, maxRows);
+  return pretty(parse(text).root, text);
 }
 
-/** The example for one operator of one field. */
-export function operatorExample(field, operator, shown) {
-  return statement(`{"where": {${JSON.stringify(field.name)}: {${JSON.stringify(operator)}: ${operand(field, operator, shown)}}}, "limit": ${LIMIT}}`);
+/** The statement with limits that the server accepts: those of a relation count for all its rows together. */
+function fitting(json, maxRows) {
+  let rows = maxRows;
+  const related = json.replaceAll(/(?<=": )\{"limit": (\d+)\}/g, (_, limit) => {
+    const each = Math.min(limit, maxRows);
+    rows = Math.min(rows, Math.max(1, Math.floor(maxRows / each)));
+    return `{"limit": ${each}}`;
+  });
+  return related.replace(/"limit": (\d+)(?=(,\s*"offset": \d+)?\s*\}$)/, (_, limit) => `"limit": ${Math.min(limit, rows)}`);
+}
+
+/** The example for one operator of one field. `maxRows` is the most rows that the server answers. */
+export function operatorExample(field, operator, shown, maxRows = Infinity) {
+  return statement(`{"where": {${JSON.stringify(field.name)}: {${JSON.stringify(operator)}: ${operand(field, operator, shown)}}}, "limit": ${LIMIT}}`, maxRows);
 }
 
 /** The statement that a resource opens with: some rows, with a row of a to-one relation and some of a to-many one. */
-export function firstExample(resource) {
+export function firstExample(resource, maxRows = Infinity) {
   const one = resource.relations.find(({ many }) => !many);
   const several = resource.relations.find(({ many }) => many);
   const loaded = [one && `${JSON.stringify(one.name)}: true`, several && `${JSON.stringify(several.name)}: {"limit": 3}`].filter(Boolean);
   const relations = loaded.length > 0 ? `"relations": {${loaded.join(', ')}}, ` : '';
-  return statement(`{${relations}"limit": ${LIMIT}}`);
+  return statement(`{${relations}"limit": ${LIMIT}}`, maxRows);
 }
 
 /**
@@ -85,7 +99,8 @@ export function examples(resource, catalog, shown) {
     { title: 'Operators', examples: ofOperators(resource, shown) },
     { title: 'Combine', examples: ofConnectors(resource, shown) },
   ];
-  return groups.filter((group) => group.examples.length > 0);
+  const fits = (example) => ({ ...example, text: statement(example.text, catalog.maxRows) });
+  return groups.filter((group) => group.examples.length > 0).map((group) => ({ ...group, examples: group.examples.map(fits) }));
 }
 
 function ofOperators(resource, shown) {

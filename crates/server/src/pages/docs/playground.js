@@ -129,7 +129,7 @@ export class Playground {
 
   /** Tries the example for an operator of a field. A field that rows show only if it is named is named. */
   tryOperator(field, operator) {
-    this.try({ text: operatorExample(field, operator, this.answer.valuesOf), fields: field.eager === false ? [...this.resource.key, field.name] : [] });
+    this.try({ text: operatorExample(field, operator, this.answer.valuesOf, this.catalog.maxRows), fields: field.eager === false ? [...this.resource.key, field.name] : [] });
   }
 
   /** Restores the state of a shared URL. Without a statement the first example runs. */
@@ -139,7 +139,7 @@ export class Playground {
     this.parts.forEach((part, index) => { part.value = parts[index] ?? ''; });
     this.fields.value = namesIn(fields ?? '');
     this.identity.hidden = this.operation.value !== 'findById';
-    this.editor.text = statement ?? firstExample(this.resource);
+    this.editor.text = statement ?? firstExample(this.resource, this.catalog.maxRows);
     this.check();
   }
 
@@ -294,7 +294,7 @@ export class Playground {
   /** Loads the rows of a relation of one row. */
   async loadRelated(resource, key, relation) {
     const { many } = resource.relations.find(({ name }) => name === relation);
-    const body = JSON.stringify({ query: { relations: { [relation]: many ? { limit: RELATED_LIMIT } : true } } });
+    const body = JSON.stringify({ query: { relations: { [relation]: many ? { limit: Math.min(RELATED_LIMIT, this.catalog.maxRows) } : true } } });
     const { ok, text } = await send(pathOfRow(resource, key), body, { session: this.session });
     if (!ok) throw new Error(problemOf(text).detail ?? 'The related rows cannot be loaded.');
     return { text, node: member(parse(text).root, relation) };

@@ -187,6 +187,8 @@ function typeNameOf(resource) {
 function program({ name, row, answer, url, json, signedIn }) {
   const headers = ["'Content-Type': 'application/json'", signedIn && 'Authorization: `Bearer ${process.env.TOKEN}`'].filter(Boolean).join(', ');
   return [
+    // In a module of its own, so that it needs no types of Node.
+    ...(signedIn ? ['declare const process: { env: Record<string, string | undefined> };', ''] : []),
     `export type ${name} = ${row};`,
     '',
     `export async function request(): Promise<${answer}> {`,

@@ -7,6 +7,9 @@ import { mutation } from '../docs/snippets.js';
 /** The fields of an example; more would hide its shape. */
 const MAX_FIELDS = 12;
 const MAX_RELATED_FIELDS = 4;
+const LIMIT = 10;
+/** The related rows of each row: all of them could be millions. */
+const RELATED_LIMIT = 3;
 
 /** Whether GraphQL has this field: it reserves some names. */
 const isName = (name) => /^[_A-Za-z]\w*$/.test(name) && !name.startsWith('__') && name !== '_aggregation';
@@ -31,13 +34,16 @@ export function example(resource, catalog) {
   return listName(resource) ? { query: listExample(resource, catalog), isQuery: true } : { ...writeExample(resource, catalog), isQuery: false };
 }
 
-/** The first rows of a resource, with one relation if there is any. */
+/** The first rows of a resource, with one relation if there is any, within the rows that the server answers. */
 function listExample(resource, catalog) {
   const lines = fieldNames(resource, MAX_FIELDS);
   const relation = resource.relations.find(({ name }) => isName(name) && fieldNames(catalog.target(resource, name), 1).length > 0);
   if (relation) lines.push(`${relation.name} { ${fieldNames(catalog.target(resource, relation.name), MAX_RELATED_FIELDS).join(' ')} }`);
   if (lines.length === 0) lines.push('__typename');
-  return `{\n  ${listName(resource)}(query: { limit: 10 }) {\n${lines.map((line) => `    ${line}\n`).join('')}  }\n}\n`;
+  const each = Math.min(RELATED_LIMIT, catalog.maxRows);
+  const limit = Math.min(LIMIT, relation?.many ? Math.max(1, Math.floor(catalog.maxRows / each)) : catalog.maxRows);
+  const related = relation?.many ? `, relations: { ${relation.name}: { limit: ${each} } }` : '';
+  return `{\n  ${listName(resource)}(query: { limit: ${limit}${related} }) {\n${lines.map((line) => `    ${line}\n`).join('')}  }\n}\n`;
 }
 
 /** Fields that are shown only if they are named cost a lookup, so no example names them. */
