@@ -3,11 +3,12 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use axum::http::header::{AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
-use axum::http::{Extensions, HeaderMap};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN, USER_AGENT};
+use axum::http::uri::PathAndQuery;
+use axum::http::{Extensions, HeaderMap, Uri};
 use identity::error::Error;
 use identity::form;
-use identity::origin::{Provenance, provenance};
+use identity::origin::{Provenance, is_other_local_name, provenance};
 use identity::parameters::Parameters;
 use store::hub_records::audit_log::AuditContext;
 
@@ -119,6 +120,13 @@ impl RequestContext {
 
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     accept::prefers(headers, "text/html", "application/json")
+}
+
+/// The same page at APP_URL, for a browser that names this machine in another way: the cookies of `localhost` are not those of `127.0.0.1`.
+pub(crate) fn page_at_app_url(app_url: &str, headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    let host = headers.get(HOST)?.to_str().ok()?;
+    let is_page = wants_page(headers) && is_other_local_name(app_url, host);
+    is_page.then(|| format!("{app_url}{}", uri.path_and_query().map_or("/", PathAndQuery::as_str)))
 }
 
 /// The client address, as the throttle and the audit log have it.

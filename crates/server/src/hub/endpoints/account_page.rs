@@ -16,6 +16,7 @@ use store::hub_records::sessions::{self, SessionDetails};
 use uuid::Uuid;
 
 use crate::clock;
+use crate::http::request_context::page_at_app_url;
 use crate::hub::credentials::{self, Renewal, Right};
 use crate::hub::form_request::{self, RequestContext};
 use crate::hub::pages::{self, AccountPage, Notice, PasswordInput, PasswordRefusal, SessionRow, notice};
@@ -31,10 +32,10 @@ const MAX_SESSIONS: i64 = 50;
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
     let answered = match *request.method() {
-        Method::GET | Method::HEAD => {
-            let context = form_request::bare(&hub, request);
-            show(&hub, &context, None).await
-        }
+        Method::GET | Method::HEAD => match page_at_app_url(hub.issuer(), request.headers(), request.uri()) {
+            Some(url) => redirect(Redirection::Found, &url).map_err(Into::into),
+            None => show(&hub, &form_request::bare(&hub, request), None).await,
+        },
         Method::POST => act(&hub, request).await,
         _ => Err(OauthError::Method("GET, POST")),
     };

@@ -12,6 +12,7 @@ use identity::return_path::HubReturnPath;
 use store::hub_records::clients;
 use store::hub_records::sessions::SignInProof;
 
+use crate::http::request_context::page_at_app_url;
 use crate::hub::form_request::{self, RequestContext};
 use crate::hub::pages::{self, Notice};
 use crate::hub::session_cookie::Cookies;
@@ -24,6 +25,9 @@ const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "The name or the passwo
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
     match *request.method() {
         Method::GET | Method::HEAD => {
+            if let Some(url) = page_at_app_url(hub.issuer(), request.headers(), request.uri()) {
+                return redirect(Redirection::Found, &url).unwrap_or_else(|error| pages::refusal(&error.into()));
+            }
             let context = form_request::bare(&hub, request);
             show(&hub, &context).await.unwrap_or_else(|error| pages::refusal(&error))
         }

@@ -3,17 +3,15 @@
 use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
-use axum::http::header::{HOST, SET_COOKIE};
-use axum::http::uri::PathAndQuery;
+use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Method};
 use axum::response::Response;
 use identity::login::{LOGIN_SECONDS, LoginRequest, LoginSecrets, begin};
-use identity::origin::is_other_local_name;
 use identity::pkce::Verifier;
 use identity::secret_token::{LoginBinding, LoginState};
 use store::replica_state::Entry;
 
-use crate::http::request_context::{RequestContext, wants_page};
+use crate::http::request_context::{RequestContext, page_at_app_url};
 use crate::problem::oauth::OauthError;
 use crate::response::{Redirection, redirect};
 use crate::satellite::Satellite;
@@ -31,7 +29,7 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     if request.method() != Method::GET {
         return Err(OauthError::Method("GET"));
     }
-    if let Some(url) = url_at_app_url(&satellite.0.app_url, &request) {
+    if let Some(url) = page_at_app_url(&satellite.0.app_url, request.headers(), request.uri()) {
         return Ok(redirect(Redirection::Found, &url)?);
     }
     let context = RequestContext::of(&satellite.0.proxies, request.into_parts().0);
@@ -60,14 +58,6 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     response.headers_mut().insert(SET_COOKIE, cookie(&satellite, &context, &fresh.binding)?);
     tracing::debug!("login.begun");
     Ok(response)
-}
-
-/// The same login at APP_URL, for a browser that names this machine in another way: the hub sends it back to APP_URL, and the cookie of
-/// `localhost` is none of `127.0.0.1`.
-fn url_at_app_url(app_url: &str, request: &Request) -> Option<String> {
-    let host = request.headers().get(HOST)?.to_str().ok()?;
-    let is_page = wants_page(request.headers()) && is_other_local_name(app_url, host);
-    is_page.then(|| format!("{app_url}{}", request.uri().path_and_query().map_or("/auth/login", PathAndQuery::as_str)))
 }
 
 /// Refuses while the hub does not answer, or answers 5xx: a browser that is redirected there would show its own error page.
