@@ -28,6 +28,17 @@ pub(super) fn offer(model: &mut Model) {
             if let Some(Contradiction { reason, .. }) = lossy.filter(|_| writes.insert || writes.update) {
                 draft.notes.push(format!("column {:?} takes no writes: {reason}", column.name));
             }
+            // A column is denied by a privilege of its own, if its table is not.
+            let denied =
+                [(column.insert_forbidden && writes.insert, "create"), (column.update_forbidden && writes.update && !field.key, "update")];
+            let denied: Vec<_> = denied.into_iter().filter_map(|(is_denied, word)| is_denied.then_some(word)).collect();
+            if !denied.is_empty() && !column.own_value.is_fixed() {
+                draft.notes.push(format!(
+                    "column {:?} takes no value in {}: the database user may not write it",
+                    column.name,
+                    denied.join(" and ")
+                ));
+            }
             if write.create || write.update {
                 field.write = Some(write);
                 field.max_length = column.max_length.filter(|_| field.kind == Type::One(Scalar::Text));
