@@ -73,26 +73,14 @@ impl<'v> Setting<'v> {
 
     pub(super) fn seconds(&self, default: i64, range: RangeInclusive<i64>) -> Result<i64, ConfigError> {
         let Some(value) = self.value else { return Ok(default) };
-        let duration = self.duration(Duration::ZERO)?;
-        let seconds = i64::try_from(duration.as_secs()).ok().filter(|seconds| range.contains(seconds) && duration.subsec_nanos() == 0);
-        let accepted = format!("a time in whole seconds, from {} to {}", with_unit(*range.start()), with_unit(*range.end()));
-        seconds.ok_or_else(|| invalid(self.name, value, &accepted))
+        let whole = time(value).filter(|time| time.subsec_nanos() == 0).and_then(|time| i64::try_from(time.as_secs()).ok());
+        let accepted = || format!("a time in whole seconds, from {} to {}", with_unit(*range.start()), with_unit(*range.end()));
+        whole.filter(|seconds| range.contains(seconds)).ok_or_else(|| invalid(self.name, value, &accepted()))
     }
 
-    /// `30`, `30s`, `30 s`, `500ms`, `2m`, `12h`, `90d`
     pub(super) fn duration(&self, default: Duration) -> Result<Duration, ConfigError> {
         let Some(value) = self.value else { return Ok(default) };
-        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
-        let number = value[..digits].parse::<u64>().ok().filter(|number| (1..=86_400_000).contains(number));
-        let duration = match (number, value[digits..].trim()) {
-            (Some(number), "" | "s") => Some(Duration::from_secs(number)),
-            (Some(number), "ms") => Some(Duration::from_millis(number)),
-            (Some(number), "m") => Some(Duration::from_secs(number * 60)),
-            (Some(number), "h") => Some(Duration::from_secs(number * 3_600)),
-            (Some(number), "d") => Some(Duration::from_secs(number * 86_400)),
-            _ => None,
-        };
-        duration.ok_or_else(|| invalid(self.name, value, "a time such as 30, 30s, 500ms, 2m, 12h or 90d"))
+        time(value).ok_or_else(|| invalid(self.name, value, "a time such as 30, 30s, 500ms, 2m, 12h or 90d"))
     }
 
     /// `268435456`, `256M`, `256 MiB`, `1g`: units of 1024, or of 1000 with a `B` alone.
@@ -117,6 +105,20 @@ impl<'v> Setting<'v> {
     /// The items of a comma list. An empty item counts, and no setting accepts one.
     pub(super) fn list(&self) -> impl Iterator<Item = &'v str> {
         self.value.into_iter().flat_map(|value| value.split(',')).map(str::trim)
+    }
+}
+
+/// `30`, `30s`, `30 s`, `500ms`, `2m`, `12h`, `90d`
+fn time(text: &str) -> Option<Duration> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = text[..digits].parse::<u64>().ok().filter(|number| (1..=86_400_000).contains(number))?;
+    match text[digits..].trim() {
+        "" | "s" => Some(Duration::from_secs(number)),
+        "ms" => Some(Duration::from_millis(number)),
+        "m" => Some(Duration::from_secs(number * 60)),
+        "h" => Some(Duration::from_secs(number * 3_600)),
+        "d" => Some(Duration::from_secs(number * 86_400)),
+        _ => None,
     }
 }
 
