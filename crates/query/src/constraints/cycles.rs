@@ -17,9 +17,9 @@ enum Node {
 pub(super) fn faults(catalog: &Catalog) -> Vec<ManifestFault> {
     let mut faults = Vec::new();
     for (id, resource) in catalog.resources.iter().enumerate() {
-        if resource.constraint.is_some() && leads_back(catalog, Node::Constraint(id)) {
+        if let Some(constraint) = resource.constraint.as_ref().filter(|_| leads_back(catalog, Node::Constraint(id))) {
             let message = format!("the constraint of `{}` leads back to itself through the constraints it follows", resource.full_name);
-            faults.push(ManifestFault { line: resource.line, message });
+            faults.push(ManifestFault { line: constraint.line, message });
         }
         for (field_id, field) in resource.fields.iter().enumerate() {
             if field.related().is_some() && leads_back(catalog, Node::Field(id, field_id)) {

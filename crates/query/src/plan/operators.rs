@@ -7,7 +7,7 @@ use crate::error::{Code, about, shorten};
 use crate::json::Json;
 use crate::messages::{did_you_mean, quoted_list};
 use crate::pointer::Location;
-use crate::statement::{Clause, Entry, Inside, OPERATORS, Operator};
+use crate::statement::{Clause, Entry, Inside, Operator};
 use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
 
@@ -74,9 +74,9 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn unknown_operator(&mut self, field: &Field, name: &str, at: Location) {
-        let known = || did_you_mean(name, &OPERATORS.map(|(name, _)| name));
-        let hint = peer_operators::hint(name, &field.kind).unwrap_or_else(known);
-        let accepted = quoted_list(&field.kind.operators());
+        let operators = field.kind.operators();
+        let hint = peer_operators::hint(name, &field.kind).unwrap_or_else(|| did_you_mean(name, &operators));
+        let accepted = quoted_list(&operators);
         self.fault(Code::UnknownOperator, at, format!("unknown operator `{}`{hint}; `{}` takes {accepted}", shorten(name), field.name));
     }
 
