@@ -63,8 +63,8 @@ pub enum Problem {
     Busy,
     #[error("{0}")]
     Overloaded(#[from] Overloaded),
-    #[error("the body has Content-Encoding; send it without")]
-    ContentEncoding,
+    #[error("the body has the Content-Encoding `{0}`; send it without")]
+    ContentEncoding(String),
     #[error("this server does not serve the host of the request; ALLOWED_HOSTS and APP_URL name the hosts that it serves")]
     Misdirected,
     #[error("{1}")]
@@ -138,7 +138,7 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
         Problem::SlowBody,
         Problem::TooLarge,
         Problem::MediaType(String::new()),
-        Problem::ContentEncoding,
+        Problem::ContentEncoding(String::new()),
         Problem::Internal(""),
         Problem::HubUnavailable,
         Problem::Misdirected,
@@ -212,7 +212,7 @@ impl Problem {
             Problem::Busy | Problem::Overloaded(_) | Problem::Store(store::Error::Overloaded) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy")
             }
-            Problem::ContentEncoding => {
+            Problem::ContentEncoding(_) => {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_CONTENT_ENCODING", "Unsupported content encoding")
             }
             Problem::Misdirected => (StatusCode::MISDIRECTED_REQUEST, "MISDIRECTED", "Host not served"),
@@ -302,7 +302,7 @@ impl Problem {
 
     fn header(&self, status: StatusCode) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Problem::ContentEncoding => Some((ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
+            Problem::ContentEncoding(_) => Some((ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
             Problem::MethodNotAllowed(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
             Problem::Unauthenticated => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Problem::InvalidToken(_) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),

@@ -1,5 +1,6 @@
 //! All routes of the process, the layers around them, and `/health` and `/ready`.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST, HeaderName, HeaderValue,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST, HeaderName, HeaderValue, IF_MATCH,
     RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use axum::http::{HeaderMap, Method, Response, Uri, Version};
@@ -33,7 +34,7 @@ use crate::http::{accept, body, drain_body};
 use crate::metrics::{Metrics, NamedResources, ResourceTable};
 use crate::problem::{NO_SUCH_PATH, Problem};
 use crate::query_service::database_metrics::DatabaseMetrics;
-use crate::response::{ROW_LIMIT, Redirection, redirect};
+use crate::response::{DRY_RUN, ROW_LIMIT, Redirection, redirect};
 use crate::satellite::Satellite;
 use crate::satellite::endpoints::AppPages;
 use crate::traces::Tracer;
@@ -201,9 +202,19 @@ fn cors(config: &Config) -> CorsLayer {
         .allow_origin(AllowOrigin::list(origins))
         .allow_credentials(true)
         .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
-        .allow_headers(AllowHeaders::list([CONTENT_TYPE, AUTHORIZATION, ACCEPT, REQUEST_ID]))
-        .expose_headers([REQUEST_ID, ETAG, RETRY_AFTER, WWW_AUTHENTICATE, ROW_LIMIT])
+        .allow_headers(AllowHeaders::list([CONTENT_TYPE, AUTHORIZATION, ACCEPT, IF_MATCH, REQUEST_ID]))
+        .expose_headers([REQUEST_ID, ETAG, RETRY_AFTER, WWW_AUTHENTICATE, ROW_LIMIT, DRY_RUN])
         .max_age(PREFLIGHT_LIFETIME)
+}
+
+/// The path for the log. A key at its end is a value of a row.
+fn path_without_key(path: &str) -> Cow<'_, str> {
+    let mut parts = path.splitn(6, '/');
+    let is_api = parts.by_ref().nth(1) == Some("api");
+    match parts.nth(3).filter(|key| is_api && !key.is_empty()) {
+        Some(key) => Cow::Owned(format!("{}{{id}}", &path[..path.len() - key.len()])),
+        None => Cow::Borrowed(path),
+    }
 }
 
 /// What every request gets: an id in the response and in the log, its time in the metrics, the check of its host, and the headers of every
@@ -219,7 +230,7 @@ where
     let traced = tracer.as_ref().and_then(|tracer| tracer.request(request.method(), request.headers()));
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     // At the level of errors, so that a filter that shows errors shows their request.
-    let span = tracing::error_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path(), trace = traced.as_ref().map(|traced| traced.trace.id()));
+    let span = tracing::error_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = &*path_without_key(request.uri().path()), trace = traced.as_ref().map(|traced| traced.trace.id()));
     let timing = metrics.begin();
     if let Some(client) = client {
         request.extensions_mut().insert(ClientAddress(client));
@@ -261,7 +272,12 @@ fn refusal(request: &Request, hosts: &AllowedHosts) -> Option<Problem> {
         return Some(Problem::Misdirected);
     }
     let encoding = request.headers().get(CONTENT_ENCODING);
-    encoding.filter(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")).map(|_| Problem::ContentEncoding)
+    encoding.filter(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")).map(|found| Problem::ContentEncoding(shown(found)))
+}
+
+/// A header's value for a message, at most its first 40 characters.
+fn shown(value: &HeaderValue) -> String {
+    value.to_str().unwrap_or("?").chars().take(40).collect()
 }
 
 /// A response depends on its caller, since every endpoint refuses a token that is not valid. No cache may share it.
@@ -368,5 +384,25 @@ async fn ready(_: Caller, State(state): State<AppState>) -> Response<Body> {
         None => response::json(r#"{"status":"ready"}"#),
         Some(satellite) if satellite.is_ready() => response::json(r#"{"status":"ready","database":"ready","keys":"ready"}"#),
         Some(_) => Problem::HubUnavailable.response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_without_key;
+
+    // contract W3.11
+    #[test]
+    fn a_key_in_a_path_is_not_logged() {
+        for (path, shown) in [
+            ("/api/shop/orders/update/ann@example.org", "/api/shop/orders/update/{id}"),
+            ("/api/shop/orders/find/a/b", "/api/shop/orders/find/{id}"),
+            ("/api/shop/orders/update/", "/api/shop/orders/update/"),
+            ("/api/shop/orders/list", "/api/shop/orders/list"),
+            ("/auth/me", "/auth/me"),
+            ("/", "/"),
+        ] {
+            assert_eq!(path_without_key(path), shown);
+        }
     }
 }

@@ -69,7 +69,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// JIT never pays for a page. Prefetching one block (PostgreSQL's old default) looks up every block of a bitmap scan twice.
-const READER_SETUP: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
+const READER_SETUP: &str = "SET standard_conforming_strings = on; SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
                        SELECT set_config('effective_io_concurrency', '0', false) \
                        WHERE current_setting('effective_io_concurrency', true) = '1'";
 
@@ -80,7 +80,9 @@ pub(crate) const WRITER_LIMITS: &str = "SET LOCAL idle_in_transaction_session_ti
 /// `read committed` lets a transaction that waited for a row see its new version.
 fn writer_setup(max_timeout: Duration) -> String {
     let limit = (max_timeout + CONNECT_TIMEOUT).as_millis().min(i32::MAX as u128);
-    format!("SET jit = off; SET statement_timeout = {limit}; SET default_transaction_isolation = 'read committed'")
+    format!(
+        "SET standard_conforming_strings = on; SET jit = off; SET statement_timeout = {limit}; SET default_transaction_isolation = 'read committed'"
+    )
 }
 
 /// Refuses a malformed URL. No message repeats a password.
