@@ -56,6 +56,15 @@ pub struct TableFacts {
     pub limits: Vec<(FieldId, ColumnLimit)>,
 }
 
+impl TableFacts {
+    /// Whether the table has a foreign key of these fields.
+    pub(crate) fn has_foreign_key(&self, fields: &[FieldId]) -> bool {
+        let is_of =
+            |constraint: &&TableConstraint| constraint.kind == ConstraintKind::ForeignKey && constraint.fields.len() == fields.len();
+        self.constraints.iter().filter(is_of).any(|constraint| constraint.fields.iter().all(|field| fields.contains(field)))
+    }
+}
+
 /// A constraint of the database, found by its name where a write breaks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableConstraint {

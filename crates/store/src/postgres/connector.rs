@@ -174,7 +174,7 @@ impl Connector {
     ) -> Result<RawConnection, HostFailure> {
         if attempt.is_none() {
             host.end_of_trial().await;
-            attempt = Some(&host).filter(|host| host.condition() == Condition::Answering).and_then(|host| host.attempt());
+            attempt = Some(&host).filter(|host| host.condition() == Condition::Answering).and_then(PostgresHost::attempt);
         }
         let Some(attempt) = attempt else { return Err(HostFailure::new(host.endpoint.to_string(), "it does not answer")) };
         // A pooler may log clients in while its database is silent.

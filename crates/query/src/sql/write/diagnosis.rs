@@ -64,16 +64,19 @@ pub struct ReferenceCheck {
     pub level: ChildLevel,
     /// For each new row the values that others can refer to, if the reference leads to the same resource.
     pub made: Vec<Option<Vec<Value>>>,
+    /// Whether the database has a foreign key for it. Then only earlier rows of the payload are there in time.
+    pub has_foreign_key: bool,
     /// The rows in reach that refer to another row. They show what the database itself put into a reference.
     pub strays: Option<ChildLevel>,
 }
 
 impl ReferenceCheck {
-    /// Whether a new row refers to one of the payload. The database decides whether that one is there in time.
+    /// Whether a new row refers to itself or to another row of the payload that is there in time.
     pub fn is_made(&self, row: usize) -> bool {
         let Some(set) = self.after.set.get(row).and_then(Option::as_ref) else { return false };
         let is_equal = |made: &Vec<Value>| made.iter().map(Some).eq(set.iter().map(Option::as_ref));
-        self.made.iter().flatten().any(is_equal)
+        let in_time = if self.has_foreign_key { row + 1 } else { self.made.len() };
+        self.made.iter().take(in_time).flatten().any(is_equal)
     }
 }
 
@@ -112,6 +115,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
         after: values_after(plan, &reference.fields, dialect),
         level: keyed_level(resource, &reference.child, KeyCount::Any, dialect),
         made: plan.rows.iter().map(|row| values_of(row, reference.made_fields.as_ref()?)).collect(),
+        has_foreign_key: plan.rules.facts.has_foreign_key(&reference.fields),
         strays: reference.strays.as_ref().map(|strays| keyed_level(resource, strays, KeyCount::Any, dialect)),
     });
     let own_key: &[FieldId] = if plan.target.is_some() { &resource.key } else { &[] };
