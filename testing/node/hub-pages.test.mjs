@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, get } from 'node:http';
 import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { focusOn, openBrowser, openPage } from './browser.mjs';
@@ -51,6 +51,22 @@ after(async () => {
   await chromium?.close();
   await hub?.close();
   await app?.close();
+});
+
+/** The answer of the hub to a browser that names it in another way. */
+async function under(name, path) {
+  const { hostname, port } = new URL(hub.origin);
+  const [answer] = await once(get({ hostname, port, path, headers: { host: `${name}:${port}`, accept: 'text/html' } }), 'response');
+  answer.resume();
+  return { status: answer.statusCode, location: answer.headers.location };
+}
+
+// contract I30.13
+test('a browser that names this machine in another way is sent to APP_URL before it signs in', async () => {
+  for (const path of ['/sign-in?continue=%2Fdocs', '/']) {
+    assert.deepEqual(await under('localhost', path), { status: 302, location: `${hub.origin}${path}` });
+    assert.notEqual((await under('127.0.0.1', path)).status, 302);
+  }
 });
 
 /** Opens a page in a fresh browser, runs a test, and checks that nothing else went wrong. */
