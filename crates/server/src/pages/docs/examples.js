@@ -64,10 +64,10 @@ function statement(json, maxRows = Infinity) {
 /** The statement with limits that the server accepts: those of a relation count for all its rows together. */
 function fitting(json, maxRows) {
   let rows = maxRows;
-  const related = json.replaceAll(/(?<=": )\{"limit": (\d+)\}/g, (_, limit) => {
+  const related = json.replaceAll(/": \{"limit": (\d+)\}/g, (_, limit) => {
     const each = Math.min(limit, maxRows);
     rows = Math.min(rows, Math.max(1, Math.floor(maxRows / each)));
-    return `{"limit": ${each}}`;
+    return `": {"limit": ${each}}`;
   });
   return related.replace(/"limit": (\d+)(?=(,\s*"offset": \d+)?\s*\}$)/, (_, limit) => `"limit": ${Math.min(limit, rows)}`);
 }
