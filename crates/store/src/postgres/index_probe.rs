@@ -21,10 +21,16 @@ impl Postgres {
         let settings = "SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL enable_seqscan = off; SET LOCAL lock_timeout = '1s'";
         let mut lease = self.lease().await?;
         lease.enter(LeaseState::InTransaction);
-        let sql = format!("BEGIN; {settings}; {explain}; ROLLBACK");
-        let answer = lease.step(self.timeout, async |connection| match connection.client.simple_query(&sql).await {
-            Err(error) if error.as_db_error().is_some() => Ok(None),
-            answer => answer.map(Some),
+        // A message by itself: Citus sends the whole message of an EXPLAIN to its workers, and each of them to the others.
+        let answer = lease.step(self.timeout, async |connection| {
+            let client = &connection.client;
+            client.batch_execute(&format!("BEGIN; {settings}")).await?;
+            let plan = match client.simple_query(&explain).await {
+                Err(error) if error.as_db_error().is_some() => return Ok(None),
+                plan => plan?,
+            };
+            client.batch_execute("ROLLBACK").await?;
+            Ok(Some(plan))
         });
         let answer = match answer.await {
             // Another transaction may have locked the table.
