@@ -1,12 +1,14 @@
 //! Boots a process from its configuration: opens the database, resolves the manifest, checks it against the database.
 
 mod open_access;
+mod reading;
 mod sqlite_file;
 mod write_role;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use identity::account::Permission;
 use identity::strategy::Strategy;
@@ -22,7 +24,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use crate::app_files::AppFiles;
 use crate::app_state::AppState;
 use crate::authenticator::Authenticator;
-use crate::boot_error::{BootError, unanswered, unusable};
+use crate::boot_error::{BootError, unusable};
 use crate::budget::Budgets;
 use crate::clock;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
@@ -401,37 +403,15 @@ pub(crate) fn migration_hint(state: TablesState) -> Option<&'static str> {
 
 /// Checks the catalog against the database, and takes from it what statements can rely on.
 pub async fn bind(config: &Config, catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
-    let refused = |error| match error {
-        store::Error::Timeout => unanswered(&database.place()),
-        error => unusable(error),
-    };
-    let mut schema = database.schema().await;
-    if may_answer_elsewhere(database, &schema) {
-        schema = database.schema().await;
-    }
-    let schema = schema.map_err(refused)?;
+    let schema = reading::read("DATABASE_URL", database, || database.schema().boxed()).await?;
     store::check::bind(catalog, &schema);
     let mut report = store::check::check(catalog, &schema, database.dialect());
-    let mut derived = database.check_derived(catalog, &schema).await;
-    if may_answer_elsewhere(database, &derived) {
-        derived = database.check_derived(catalog, &schema).await;
-    }
-    report.findings.extend(derived.map_err(refused)?);
+    report.findings.extend(reading::read("DATABASE_URL", database, || database.check_derived(catalog, &schema).boxed()).await?);
     if has_writes(catalog) {
         report.findings.extend(write_role::check(config, catalog, (database, &schema)).await?);
     }
     report.findings.sort_by_key(|finding| finding.line);
     Ok(report)
-}
-
-/// Whether a connection was lost and there are other hosts.
-fn may_answer_elsewhere<T>(database: &Database, read: &Result<T, store::Error>) -> bool {
-    let Err(store::Error::Unavailable(reason)) = read else { return false };
-    let is_one_of_several = database.hosts().len() > 1;
-    if is_one_of_several {
-        tracing::info!("DATABASE_URL: {reason}; the next host is tried");
-    }
-    is_one_of_several
 }
 
 fn has_writes(catalog: &Catalog) -> bool {

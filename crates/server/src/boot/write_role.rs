@@ -1,5 +1,6 @@
 //! Checks that the role of writes can run every write, in the database that reads look at.
 
+use futures_util::FutureExt;
 use query::catalog::Catalog;
 use store::Database;
 use store::check::{Finding, check_write_privileges, check_write_role};
@@ -7,6 +8,8 @@ use store::schema::Schema;
 
 use crate::boot_error::BootError;
 use crate::config::Config;
+
+use super::reading::read;
 
 /// What the role of writes lacks, as findings at the resources. A role that cannot write at all, or writes elsewhere, ends the boot.
 pub(super) async fn check(config: &Config, catalog: &Catalog, (database, schema): (&Database, &Schema)) -> Result<Vec<Finding>, BootError> {
@@ -16,19 +19,20 @@ pub(super) async fn check(config: &Config, catalog: &Catalog, (database, schema)
     };
     let refused = |error| BootError(format!("{variable}: {error}"));
     let separate = url.map(|url| Database::open(url, &config.database)).transpose().map_err(refused)?;
-    if separate.as_ref().unwrap_or(database).begins_read_only().await.map_err(refused)? {
+    let written = separate.as_ref().unwrap_or(database);
+    if read(variable, written, || written.begins_read_only().boxed()).await? {
         let advice = "run ALTER ROLE … SET default_transaction_read_only = off, or name another user";
         return Err(BootError(format!(
             "{variable}: its user begins read-only transactions (default_transaction_read_only is on), but the manifest declares writes; {advice}"
         )));
     }
     let Some(separate) = &separate else { return Ok(check_write_privileges(catalog, schema, database.dialect())) };
-    if !database.is_same_as(separate).await.map_err(refused)? {
+    if !read(variable, separate, || database.is_same_as(separate).boxed()).await? {
         let advice = "name the same database, with another user or address";
         return Err(BootError(format!(
             "{variable}: it leads to another database than DATABASE_URL, so that no read would show what a write changes; {advice}"
         )));
     }
-    let written = separate.schema().await.map_err(refused)?;
+    let written = read(variable, separate, || separate.schema().boxed()).await?;
     Ok(check_write_role(catalog, schema, &written, database.dialect()))
 }

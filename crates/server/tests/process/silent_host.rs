@@ -37,3 +37,33 @@ async fn a_silent_host_ends_a_start_with_a_message_unless_another_host_answers()
     assert_eq!(rows[0]["id"], 1);
     serving.stop();
 }
+
+// contract B1.1, contract B1.26
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_falls_silent_during_a_start_ends_it_unless_another_host_answers() {
+    let database = Database::with(Backend::Postgres, "CREATE TABLE items (id integer PRIMARY KEY); INSERT INTO items VALUES (1)").await;
+    let server = format!("127.0.0.1:{}", variable("PERISTYLE_TEST_PORT"));
+    let folder = Folder::new();
+    folder.write("peristyle.toml", &format!("{MANIFEST}\n[resource.shop.item.write]\ndelete = true\n"));
+    let dsn = |hosts: &str| format!("postgres://postgres@{hosts}/{}?connect_timeout=1&sslmode=disable", database.name());
+    let direct = dsn(&server);
+    for (command, variable) in [("check", "DATABASE_URL"), ("serve", "DATABASE_URL"), ("check", "DATABASE_WRITE_URL")] {
+        let proxy = Proxy::to(server.clone()).await;
+        let variables = |url: String| [("DATABASE_TIMEOUT", "1s".to_owned()), ("DATABASE_URL", direct.clone()), (variable, url)];
+        proxy.set(ProxyMode::FreezeAtTables);
+        let alone = variables(dsn(&proxy.address.to_string()));
+        let message = folder.run(&[command], &alone.each_ref().map(|(name, value)| (*name, value.as_str()))).refused();
+        assert!(message.starts_with(&format!("{variable}: ")) && message.contains(&proxy.address.to_string()), "{command}: {message}");
+        proxy.set(ProxyMode::FreezeAtTables);
+        let both = variables(dsn(&format!("{},{server}", proxy.address)));
+        let both = both.each_ref().map(|(name, value)| (*name, value.as_str()));
+        if command == "check" {
+            folder.run(&[command], &both).good();
+        } else {
+            let serving = folder.serve(&both);
+            let rows = post("/api/shop/items/list", "{}").send(serving.address).await.good();
+            assert_eq!(rows[0]["id"], 1);
+            serving.stop();
+        }
+    }
+}

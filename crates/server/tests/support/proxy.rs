@@ -16,6 +16,8 @@ pub enum ProxyMode {
     Disconnect,
     /// Keeps connections open and forwards nothing.
     Freeze,
+    /// Forwards until a request reads the tables of PostgreSQL, and is [`ProxyMode::Freeze`] from then on. It needs a connection without TLS.
+    FreezeAtTables,
     /// Forwards a write to PostgreSQL, and closes its connection instead of forwarding the answer. It needs a connection without TLS and
     /// without prepared statements, so that the proxy sees the SQL.
     LoseWrites,
@@ -45,7 +47,7 @@ impl Proxy {
                 count.fetch_add(1, Ordering::SeqCst);
                 if *current_mode.borrow() != ProxyMode::Disconnect {
                     let target = current_target.borrow().clone();
-                    tokio::spawn(forward(near, target, current_mode.subscribe()));
+                    tokio::spawn(forward(near, target, current_mode.clone()));
                 }
             }
         });
@@ -67,14 +69,18 @@ impl Proxy {
     }
 }
 
-async fn forward(near: TcpStream, target: String, mode: watch::Receiver<ProxyMode>) {
+async fn forward(near: TcpStream, target: String, shared: Arc<watch::Sender<ProxyMode>>) {
     let Ok(far) = TcpStream::connect(target).await else { return };
+    let mode = shared.subscribe();
     let (near_reads, near_writes) = near.into_split();
     let (far_reads, far_writes) = far.into_split();
     let (mut disconnected, is_lost) = (mode.clone(), AtomicBool::new(false));
     let request = |mode: ProxyMode, bytes: &[u8]| {
         if mode.loses(bytes) {
             is_lost.store(true, Ordering::SeqCst);
+        }
+        if mode == ProxyMode::FreezeAtTables && contains(bytes, b"pg_catalog.pg_inherits") {
+            shared.send_replace(ProxyMode::Freeze);
         }
         Passage::Forward
     };
@@ -94,8 +100,12 @@ impl ProxyMode {
             ProxyMode::LoseCommits => &[b"COMMIT\0"],
             _ => &[],
         };
-        statements.iter().any(|statement| request.windows(statement.len()).any(|part| part == *statement))
+        statements.iter().any(|statement| contains(request, statement))
     }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }
 
 enum Passage {

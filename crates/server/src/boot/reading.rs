@@ -1,0 +1,25 @@
+//! What a boot reads from the database, from the next host if one falls silent.
+
+use futures_util::future::BoxFuture;
+use store::{Database, Error};
+
+use crate::boot_error::{BootError, unanswered};
+
+/// Reads, and reads again if the connection was lost and there are other hosts. A refusal names the variable.
+pub(super) async fn read<'d, T>(
+    variable: &str,
+    database: &Database,
+    read: impl Fn() -> BoxFuture<'d, Result<T, Error>>,
+) -> Result<T, BootError> {
+    let mut answer = read().await;
+    if let Err(Error::Unavailable(reason)) = &answer
+        && database.hosts().len() > 1
+    {
+        tracing::info!("{variable}: {reason}; the next host is tried");
+        answer = read().await;
+    }
+    answer.map_err(|error| match error {
+        Error::Timeout => unanswered(&database.place()),
+        error => BootError(format!("{variable}: {error}")),
+    })
+}
