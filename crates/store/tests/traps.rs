@@ -127,6 +127,29 @@ async fn json_that_jsonb_refuses_fails_no_statement() {
     assert!(failing.is_empty(), "{}", failing.join("\n"));
 }
 
+/// contract Q14.3: a database may take backslashes in literals for escapes. Those of our own statements mean the same there.
+#[tokio::test(flavor = "multi_thread")]
+async fn backslashes_are_no_escapes_whatever_the_database_says() {
+    let manifest = &support::facts(&[("v", "json"), ("s", "text")]);
+    let rows = r#"(1, '"a"', 'a\b'), (2, '"\u0000"', 'a_b'), (3, '[1, "\\u0000"]', 'a\\b'), (4, '{"a": 1}', 'ab')"#;
+    let setting = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET standard_conforming_strings = off', current_database()); END $$;";
+    let mut wheres = Vec::new();
+    for text in ["a\\b", "a\\\\b", "a\\_b", "a_b", "\\u0000"] {
+        wheres.extend([json!({ "s": { "eq": text } }), json!({ "s": { "iLike": text } }), json!({ "v": { "contains": [text] } })]);
+    }
+    wheres.push(json!({ "v": { "in": ["a", 1] } }));
+    let answers = both(
+        manifest,
+        &format!("{setting} CREATE TABLE facts (id int PRIMARY KEY, v json, s text); INSERT INTO facts VALUES {rows}"),
+        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT, s TEXT); INSERT INTO facts VALUES {rows}"),
+        &asked(&wheres),
+    )
+    .await;
+    agree(&answers);
+    let found = answers.iter().filter(|(_, rows, _)| rows.as_ref().is_ok_and(|rows| rows.as_array().is_some_and(|rows| !rows.is_empty())));
+    assert!(found.count() > 5, "{answers:#?}");
+}
+
 /// trap 3, contract Q14.4: what merely looks like something that `jsonb` refuses is found in a `json` column.
 #[tokio::test(flavor = "multi_thread")]
 async fn json_that_only_looks_odd_is_compared() {

@@ -121,11 +121,11 @@ async fn a_postgres_database_becomes_a_writable_manifest() {
          CREATE UNIQUE INDEX ON orders (lower(number)); CREATE UNIQUE INDEX ON orders (letter) WHERE total > 0;
          CREATE TABLE serials (id serial PRIMARY KEY, name text); CREATE TABLE keys (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), note text);
          CREATE TABLE hosts (id int PRIMARY KEY, address inet NOT NULL);
-         CREATE TABLE locked (id int PRIMARY KEY, name text); CREATE TABLE grown (id int PRIMARY KEY, open text, closed text);
+         CREATE TABLE locked (id int PRIMARY KEY, name text); CREATE TABLE grown (id int PRIMARY KEY, open text, closed text, once text);
          CREATE VIEW plain AS SELECT id, number FROM orders;
          CREATE ROLE {role}; GRANT {role} TO CURRENT_USER; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
          GRANT INSERT, UPDATE, DELETE ON orders, serials, hosts, keys TO {role};
-         GRANT INSERT (id, open), UPDATE (open, closed) ON grown TO {role};"
+         GRANT INSERT (id, open, once), UPDATE (open, closed) ON grown TO {role};"
     );
     with_postgres("", &sql, |client| async move {
         let owner = read_postgres(&client).await.unwrap();
@@ -160,6 +160,10 @@ async fn a_postgres_database_becomes_a_writable_manifest() {
         assert_eq!(part(&text, "[resource.app.grown.write]"), operations("grown", &["create", "update"]));
         has(&text, r#"open = { type = "text", write = true }"#);
         has(&text, r#"closed = { type = "text", write = "update" }"#);
+        has(&text, r#"once = { type = "text", write = "create" }"#);
+        for (column, word) in [("closed", "create"), ("once", "update")] {
+            has(&text, &format!("# column {column:?} takes no value in {word}: the database user may not write it"));
+        }
         has_not(&text, "app.locked.write]");
         has_not(&text, "app.plain.write]");
         // The owner may do more.
