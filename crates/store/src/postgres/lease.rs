@@ -155,6 +155,10 @@ impl Lease {
         // Without a runtime no task can do it, and closing the connection ends everything too.
         let Ok(runtime) = Handle::try_current() else { return drop(Object::take(connection)) };
         let timeout = self.step.map_or(CONNECT_TIMEOUT, |start| connection.abandoned_timeout.saturating_sub(start.elapsed()));
+        if timeout.is_zero() {
+            self.connection = Some(connection);
+            return self.discard();
+        }
         // Its answer comes after those of all statements before it.
         let sql = if self.state == LeaseState::InTransaction { "ROLLBACK" } else { "" };
         let mut lease = Lease::new(connection);
@@ -174,12 +178,12 @@ async fn cancel_and_close(connection: Connection) {
     let link = &connection.link;
     // Its answer comes after those of all statements before it.
     let mut idle = pin!(connection.client.batch_execute(""));
-    // A request that arrives before its statement has no effect.
+    // A request that fails has no effect, nor has one that arrives before its statement.
     for pause in CANCEL_PAUSES {
         match tokio::time::timeout(CONNECT_TIMEOUT, cancel(&link.host.endpoint, &link.connector.tls, &token)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return tracing::debug!(%error, "could not cancel a statement"),
-            Err(_) => return tracing::debug!("could not cancel a statement in time"),
+            Ok(Err(error)) => tracing::debug!(%error, "could not cancel a statement"),
+            Err(_) => tracing::debug!("could not cancel a statement in time"),
         }
         if tokio::time::timeout(pause, &mut idle).await.is_ok() {
             return;
@@ -338,12 +342,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_in_the_middle_of_a_long_statement_is_closed() {
-        let postgres = postgres(Duration::from_millis(10));
-        let before = session(&postgres).await;
-        let mut lease = begun(&postgres).await;
-        abandon(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(60)").await);
-        drop(lease);
-        assert_ne!(session(&postgres).await.0, before.0);
+    async fn an_abandoned_statement_that_takes_long_is_cancelled_and_its_connection_closed() {
+        let abandoned_timeout = Duration::from_millis(10);
+        let postgres = postgres(abandoned_timeout);
+        // Abandoned before its time is over, and after.
+        for time in [Duration::ZERO, 3 * abandoned_timeout] {
+            let before = session(&postgres).await.0;
+            let mut lease = begun(&postgres).await;
+            let sleep = async |connection: &mut Connection| connection.client.batch_execute("SELECT pg_sleep(60)").await;
+            tokio::time::timeout(time, lease.step(LIMIT, sleep)).await.expect_err("it is not done");
+            drop(lease);
+            assert_ne!(session(&postgres).await.0, before);
+            let goes_on = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {before}");
+            let started = Instant::now();
+            while row(&postgres, &goes_on).await.get::<_, i64>(0) > 0 {
+                assert!(started.elapsed() < LIMIT, "abandoned after {time:?}, it goes on");
+                tokio::time::sleep(abandoned_timeout).await;
+            }
+        }
     }
 }
