@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use futures_util::TryStreamExt;
-use query::sql::{ChildLevel, Level, Query, Sql, Total};
+use query::sql::{ChildLevel, Dialect, Level, Query, Sql, Total};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
@@ -46,23 +46,26 @@ struct PostgresSnapshot<'a> {
     lease: &'a mut Lease,
 }
 
-/// An open cursor. One of each depth is open at most, and the depth is its name. If the rows of a fetch exceed the memory, it is opened
-/// again behind the last row that was kept.
+/// An open cursor. One of each depth is open at most, and the depth is its name. If the rows of a fetch exceed the memory, it returns to the
+/// last row that was kept.
 #[derive(Debug)]
 struct NamedCursor {
     depth: u32,
     read: usize,
+    /// Citus reads rows in another order each time. But it holds all rows of a statement, so that a cursor can go back.
+    scrolls: bool,
 }
 
 impl NamedCursor {
-    async fn open(connection: &mut Connection, rows: RowSet<'_>) -> Result<Self, tokio_postgres::Error> {
-        let cursor = NamedCursor { depth: rows.depth, read: 0 };
+    async fn open(connection: &mut Connection, rows: RowSet<'_>, dialect: Dialect) -> Result<Self, tokio_postgres::Error> {
+        let cursor = NamedCursor { depth: rows.depth, read: 0, scrolls: dialect == Dialect::Citus };
         cursor.declare(connection, rows).await?;
         Ok(cursor)
     }
 
     async fn declare(&self, connection: &mut Connection, rows: RowSet<'_>) -> Result<(), tokio_postgres::Error> {
-        let text = format!("DECLARE batch_{} NO SCROLL CURSOR FOR {}", self.depth, rows.level.sql.text());
+        let scroll = if self.scrolls { "SCROLL" } else { "NO SCROLL" };
+        let text = format!("DECLARE batch_{} {scroll} CURSOR FOR {}", self.depth, rows.level.sql.text());
         let params = bind::typed(&rows.level.sql, rows.keys);
         connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await.map(drop)
     }
@@ -74,17 +77,26 @@ impl NamedCursor {
         let mut portion = collect(rows.level, stream, size).await?;
         self.read += portion.batch.len();
         match portion.after {
-            After::Dropped => self.reopen(connection, rows).await?,
+            After::Dropped => self.go_back(connection, rows).await?,
             After::Nothing if portion.batch.len() == size.rows => portion.after = After::Perhaps,
             After::Nothing | After::Perhaps => {}
         }
         Ok(portion)
     }
 
-    async fn reopen(&self, connection: &mut Connection, rows: RowSet<'_>) -> Result<(), tokio_postgres::Error> {
+    /// Goes back behind the rows that were kept.
+    async fn go_back(&self, connection: &mut Connection, rows: RowSet<'_>) -> Result<(), tokio_postgres::Error> {
+        let NamedCursor { depth, read, scrolls } = self;
+        if *scrolls {
+            // From the beginning: some plans cannot run backwards.
+            return connection
+                .client
+                .batch_execute(&format!("MOVE ABSOLUTE 0 IN batch_{depth}; MOVE FORWARD {read} IN batch_{depth}"))
+                .await;
+        }
         self.close(connection).await?;
         self.declare(connection, rows).await?;
-        connection.client.batch_execute(&format!("MOVE FORWARD {} IN batch_{}", self.read, self.depth)).await
+        connection.client.batch_execute(&format!("MOVE FORWARD {read} IN batch_{depth}")).await
     }
 
     async fn close(&self, connection: &mut Connection) -> Result<(), tokio_postgres::Error> {
@@ -126,7 +138,8 @@ impl Source for PostgresSnapshot<'_> {
         let (postgres, timeout) = (streaming.source.postgres, streaming.source.postgres.timeout);
         let mut running = postgres.context.begin(&rows.level.sql, StatementPart::Related);
         let sql = &rows.level.sql;
-        let open = streaming.source.lease.run(sql, timeout, async |connection| NamedCursor::open(connection, rows).await);
+        let dialect = postgres.dialect();
+        let open = streaming.source.lease.run(sql, timeout, async |connection| NamedCursor::open(connection, rows, dialect).await);
         let mut cursor = OpenRows::Cursor(streaming.sink.while_read(open).await?);
         let size = BatchSize::related(rows.many, streaming.memory);
         let written = streaming.drain(&mut cursor, rows, size, &mut running).await?;
@@ -259,7 +272,7 @@ async fn open_cursor(postgres: &Postgres, lease: &mut Lease, rows: RowSet<'_>, s
             connection.forget_all();
         }
         connection.client.batch_execute(SNAPSHOT).await?;
-        NamedCursor::open(connection, rows).await
+        NamedCursor::open(connection, rows, postgres.dialect()).await
     });
     declare.await.map(OpenRows::Cursor)
 }
