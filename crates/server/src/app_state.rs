@@ -12,14 +12,14 @@ use crate::traces::Tracer;
 
 #[derive(Clone, Debug)]
 pub struct AppState {
-    pub queries: QueryService,
+    pub queries: Arc<QueryService>,
     pub authenticator: Authenticator,
     pub graphql: Arc<Engine>,
     pub app_files: Option<AppFiles>,
     pub tracer: Option<Tracer>,
 }
 
-impl FromRef<AppState> for QueryService {
+impl FromRef<AppState> for Arc<QueryService> {
     fn from_ref(state: &AppState) -> Self {
         state.queries.clone()
     }

@@ -87,7 +87,7 @@ pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
-    QueryService: FromRef<S>,
+    Arc<QueryService>: FromRef<S>,
 {
     Router::new()
         .route("/auth/me", any(me::answer))

@@ -69,7 +69,7 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
     let writers = writers(config, &reader.primary, &catalog)?;
     let writes = WriteMetrics::default();
     writes.note_writers(writers.as_ref());
-    let queries = QueryService { catalog: Arc::new(catalog), reader, budgets, writers, writes };
+    let queries = Arc::new(QueryService { catalog: Arc::new(catalog), reader, budgets, writers, writes });
     Ok(AppState { queries, authenticator, graphql, app_files, tracer })
 }
 
@@ -94,7 +94,7 @@ pub async fn reload(config: &Config, current: &AppState) -> Result<AppState, Boo
         None => writers(config, &current.queries.reader.primary, &catalog)?,
     };
     current.queries.writes.note_writers(writers.as_ref());
-    let queries = QueryService { catalog: Arc::new(catalog), writers, ..current.queries.clone() };
+    let queries = Arc::new(QueryService { catalog: Arc::new(catalog), writers, ..QueryService::clone(&current.queries) });
     Ok(AppState { queries, graphql, ..current.clone() })
 }
 

@@ -51,7 +51,7 @@ pub(crate) type WriteFields<'e> = HashMap<(ResourceId, &'static str), &'e str>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct GraphqlService {
-    pub(crate) queries: QueryService,
+    pub(crate) queries: Arc<QueryService>,
     pub(crate) authenticator: Authenticator,
     pub(crate) engine: Arc<Engine>,
 }

@@ -5,6 +5,8 @@ mod graphql;
 mod refusal;
 mod resources;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::FromRef;
 
@@ -20,7 +22,7 @@ where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
     GraphqlService: FromRef<S>,
-    QueryService: FromRef<S>,
+    Arc<QueryService>: FromRef<S>,
 {
     docs::routes(sign_in).merge(graphql::routes(sign_in))
 }

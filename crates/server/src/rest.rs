@@ -1,5 +1,7 @@
 //! REST: `POST /api/{context}/{plural}/{operation}`, and `…/{id}`.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, Request, State};
@@ -36,14 +38,14 @@ pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
-    QueryService: FromRef<S>,
+    Arc<QueryService>: FromRef<S>,
 {
     Router::new().route("/api/{context}/{plural}/{operation}", any(respond)).route("/api/{context}/{plural}/{operation}/{id}", any(respond))
 }
 
 async fn respond(
     State(authenticator): State<Authenticator>,
-    State(queries): State<QueryService>,
+    State(queries): State<Arc<QueryService>>,
     request: Request,
 ) -> Result<Response, Problem> {
     let path = request.uri().path().to_owned();

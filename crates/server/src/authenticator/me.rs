@@ -1,5 +1,7 @@
 //! `GET /auth/me`: the account of the caller, as JSON.
 
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::VARY;
@@ -15,7 +17,7 @@ use super::Authenticator;
 
 pub(super) async fn answer(
     State(authenticator): State<Authenticator>,
-    State(queries): State<QueryService>,
+    State(queries): State<Arc<QueryService>>,
     request: Request,
 ) -> Result<Response<Body>, Problem> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {

@@ -1,5 +1,7 @@
 //! `/docs`: a static page that shows what the caller may query, as `/docs/resources.json` lists it, and a playground.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, State};
@@ -88,7 +90,7 @@ pub(super) fn routes<S>(sign_in: SignIn) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Authenticator: FromRef<S>,
-    QueryService: FromRef<S>,
+    Arc<QueryService>: FromRef<S>,
     GraphqlService: FromRef<S>,
 {
     let page = PAGE.into_iter().chain(SCRIPTS).fold(Router::new(), |router, (path, media_type, text)| {
@@ -101,7 +103,7 @@ where
 /// What the caller may see. Never cached, since it depends on the caller.
 async fn visible_resources(
     State(authenticator): State<Authenticator>,
-    State(queries): State<QueryService>,
+    State(queries): State<Arc<QueryService>>,
     State(graphql): State<GraphqlService>,
     request: Parts,
 ) -> Response<Body> {
