@@ -29,8 +29,9 @@ def pgbench(cluster, name, *words):
     return outcome.stdout
 
 
-def pgbench_round(cluster, name, seconds):
-    output = pgbench(cluster, name, f"-c{CONNECTIONS}", f"-j{THREADS}", "-T", str(seconds))
+def pgbench_round(cluster, name, seconds, connections=CONNECTIONS, threads=THREADS, rate=None):
+    limit = ["-R", str(rate)] if rate else []
+    output = pgbench(cluster, name, f"-c{connections}", f"-j{threads}", "-T", str(seconds), *limit)
     line = next((line for line in output.splitlines() if line.startswith("tps = ")), None)
     if line is None:
         fail(f"{name}: pgbench printed no rate: {output.strip()}")

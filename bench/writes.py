@@ -7,6 +7,7 @@ import os
 import sqlite3
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,7 +185,7 @@ def measure_writes(cluster, name, folder, options, quiet, peristyle, bare):
 
 
 def measure_reads(cluster, name, folder, options, quiet, peristyle, bare):
-    """Reads alone, and beside a steady stream of writes through the same server."""
+    """Reads alone, and beside a steady stream of writes through the same server. pgbench reads and writes without a server."""
     workload, body = WORKLOADS["U1"], body_file("U1", folder)
 
     def beside(reads, writes):
@@ -196,15 +197,25 @@ def measure_reads(cluster, name, folder, options, quiet, peristyle, bare):
             return result | {"writes": seen(stream, seconds + 2, writes)["rate"]}
         return measure
 
+    def pgbench_beside(seconds):
+        with ThreadPoolExecutor(1) as threads:
+            stream = threads.submit(pgbench_round, cluster, "U1", seconds + 2, connections=8, threads=1, rate=WRITES_A_SECOND)
+            time.sleep(1)
+            result = pgbench_round(cluster, READS, seconds)
+            return result | {"writes": stream.result()["rate"]}
+
     reads, bare_reads = peristyle + READS_PATH, f"{bare}/{READS.lower()}"
     rounds = alternate(name, options, quiet, {
         "alone": lambda seconds: http_round(reads, READS, seconds),
         "beside": beside(reads, peristyle + workload.path),
         "bare_alone": lambda seconds: http_round(bare_reads, READS, seconds),
         "bare_beside": beside(bare_reads, bare + workload.bare_path),
+        "pgbench_alone": lambda seconds: pgbench_round(cluster, READS, seconds),
+        "pgbench_beside": pgbench_beside,
     }, lambda: cluster.answer("VACUUM bench_orders"))
-    left, bare_left = ratio(rounds, "beside", "alone"), ratio(rounds, "bare_beside", "bare_alone")
-    return medians(rounds) | {"left": left, "bare_left": bare_left, "met": left >= READS_TARGET}
+    left = ratio(rounds, "beside", "alone")
+    others = {f"{other}_left": ratio(rounds, f"{other}_beside", f"{other}_alone") for other in ("bare", "pgbench")}
+    return medians(rounds) | others | {"left": left, "met": left >= READS_TARGET}
 
 
 def measure_sqlite(binaries, options, quiet):
@@ -278,14 +289,17 @@ def write_table(results):
 
 def reads_table(result):
     def line(title, alone, beside, left):
+        # pgbench prints no latency of a part of its transactions.
+        latencies = [latency(result[which]) if "p50" in result[which] else "" for which in (alone, beside)]
         return (f"| {title} | {result[alone]['rate']:.0f} | {result[beside]['rate']:.0f} | {result[beside]['writes']:.0f} | {left} "
-                f"| {latency(result[alone])} | {latency(result[beside])} |")
+                f"| {latencies[0]} | {latencies[1]} |")
 
     return "\n".join([
         f"| U5 {READS} beside writes | alone, req/s | beside writes, req/s | writes/s | ratio | alone p50 / p99, ms | beside p50 / p99, ms |",
         "|---|---:|---:|---:|---:|---:|---:|",
         line("Peristyle", "alone", "beside", verdict(result["left"], READS_TARGET)),
         line("bare loop", "bare_alone", "bare_beside", f"{result['bare_left']:.2f}"),
+        line("pgbench", "pgbench_alone", "pgbench_beside", f"{result['pgbench_left']:.2f}"),
     ])
 
 
