@@ -26,6 +26,9 @@ impl DistributedDatabase {
             connect(&server).await.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database");
             connect(&of_database(&server, &name)).await.batch_execute("CREATE EXTENSION citus").await.expect("the extension");
         }
+        // Each database that adds a worker writes the roles of the whole worker, and two at once conflict. The session holds this lock.
+        let turn = connect(&cluster()).await;
+        turn.execute("SELECT pg_advisory_lock(hashtext('citus_add_node'))", &[]).await.expect("a turn");
         let url = of_database(&cluster(), &name);
         let client = connect(&url).await;
         let own_port: i32 = client.query_one("SELECT inet_server_port()", &[]).await.expect("a port").get(0);
@@ -33,6 +36,7 @@ impl DistributedDatabase {
         for port in workers() {
             client.batch_execute(&format!("SELECT citus_add_node('127.0.0.1', {port})")).await.expect("a worker");
         }
+        drop(turn);
         client.batch_execute(tables).await.expect("tables");
         client.batch_execute(distribution).await.expect("distributed tables");
         DistributedDatabase { name, url }
