@@ -107,6 +107,32 @@ async fn an_earlier_primary_that_answers_again_is_not_preferred_to_the_present_o
     server.drop().await;
 }
 
+// contract B1.26
+#[tokio::test]
+async fn a_request_that_waits_for_a_frozen_primary_uses_a_standby_that_becomes_the_primary() {
+    let server = Postgres::with(SCRIPT).await;
+    // The session from before may still write.
+    let administrator = support::connect(&server.url).await;
+    let set_read_only = async |word: &str| {
+        let set = format!("ALTER DATABASE {} SET default_transaction_read_only = {word}", server.name);
+        administrator.batch_execute(&set).await.expect("set");
+    };
+    let (proxied, mode, connections) = proxy::start_counting(&server.url).await;
+    mode.send_replace(Proxy::Frozen);
+    set_read_only("on").await;
+    let database = open(&with(&both(&proxied, &server.url), "target_session_attrs=read-write"), DatabaseSettings::default());
+    let promoted = async {
+        until("the first host is asked", async || connections.accepted() > 0).await;
+        tokio::time::sleep(SECONDS(2)).await;
+        set_read_only("off").await;
+    };
+    let ((answer, took), ()) = tokio::join!(page(&database), promoted);
+    answer.expect("the second host takes writes by now");
+    assert!(took > SECONDS(2), "{took:?}");
+    drop(administrator);
+    server.drop().await;
+}
+
 // contract B1.26, contract E2.6
 #[tokio::test]
 async fn connections_to_a_host_that_froze_are_found_within_seconds() {

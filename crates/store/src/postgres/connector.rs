@@ -1,6 +1,7 @@
 //! Opens connections to the hosts of a DSN.
 //!
 //! Hosts are tried in the order of the DSN. If one takes long, the next is tried beside it. Hosts that did not answer lately come last.
+//! While one is awaited, those in another role are asked again: a standby may become the primary.
 //! A primary (`target_session_attrs=read-write` or `primary`) stays the first choice while it answers: a host that answers again may be an
 //! earlier primary that has not found out yet, and would answer from old rows.
 
@@ -27,7 +28,8 @@ use super::server_role::WantedRole;
 use super::trial::{FailureKind, RawConnection, TrialRequest, connect};
 use super::{CONNECT_TIMEOUT, Manager, Postgres};
 
-/// How long a host may take before the next one is tried beside it, and a name before hosts with addresses are tried.
+/// How long a host may take before the next one is tried beside it, and a name before hosts with addresses are tried. Also the pause before
+/// a host in another role is asked again.
 const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 
 /// How many addresses are remembered. A name may lead to others over time.
@@ -135,18 +137,20 @@ impl Connector {
         }
         let mut waiting = self.in_order(hosts);
         let mut running = FuturesUnordered::new();
-        let mut spare = None;
+        let (mut spare, mut in_other_role) = (None, Vec::new());
+        let started = Instant::now();
         loop {
             if let Some(host) = waiting.pop_front() {
                 let attempt = host.attempt();
                 let is_left_alone = attempt.is_none();
-                running.push(self.try_host(host, attempt, setup));
+                running.push(async move { (host.clone(), self.try_host(host, attempt, setup).await) });
                 if is_left_alone {
                     continue;
                 }
             }
+            let may_change = !in_other_role.is_empty() && !running.is_empty() && started.elapsed() < self.timeout();
             tokio::select! {
-                Some(result) = running.next() => match result {
+                Some((host, result)) = running.next() => match result {
                     Ok(connection) if connection.is_spare => spare = Some(connection),
                     Ok(connection) => {
                         if self.dsn.role.is_primary() {
@@ -154,12 +158,22 @@ impl Connector {
                         }
                         return Ok(connection);
                     }
-                    Err(failure) => failures.push(failure),
+                    Err(failure) => {
+                        if failure.kind == FailureKind::OtherRole {
+                            in_other_role.push(host);
+                        }
+                        failures.push(failure);
+                    }
                 },
                 Some((_, resolved)) = lookups.next() => {
                     resolved.map_or_else(|failure| failures.push(failure), |hosts| waiting.extend(hosts));
                 }
-                () = tokio::time::sleep(NEXT_HOST_DELAY), if !waiting.is_empty() => {}
+                () = tokio::time::sleep(NEXT_HOST_DELAY), if !waiting.is_empty() || may_change => {
+                    if waiting.is_empty() {
+                        failures.retain(|failure| failure.kind != FailureKind::OtherRole);
+                        waiting.extend(in_other_role.drain(..));
+                    }
+                }
                 else => return spare.ok_or_else(|| self.unavailable(&failures)),
             }
         }
