@@ -97,6 +97,7 @@ async function visit(resource, work, { origin = server.origin, others = [] } = {
     await page.setViewport({ width: 1280, height: 900 });
     await page.goto(`${origin}/docs#${new URLSearchParams({ resource })}`);
     await page.waitForSelector('#content h1');
+    await settled(page);
     await work(page);
     // The browser logs refused requests, which these tests expect.
     assert.deepEqual(troubles.filter((trouble) => !/status of (409|412|422)/.test(trouble)), []);
@@ -105,6 +106,8 @@ async function visit(resource, work, { origin = server.origin, others = [] } = {
   }
 }
 
+/** The rows of the example arrive above the form. A click would miss a button that they move. */
+const settled = (page) => page.waitForFunction(() => !document.querySelector('[aria-busy=true]'), { polling: 50 });
 const textOf = (page, selector) => page.$eval(selector, (node) => node.textContent);
 const says = (page, selector, words) =>
   page.waitForFunction((place, text) => document.querySelector(place)?.textContent.includes(text), { polling: 50 }, selector, words).catch(async (error) => {
@@ -509,6 +512,7 @@ test('in the demo a clerk writes with the tokens of the page, for customers of o
       await page.type('input[type=password]', demo.people.find((person) => person.username === 'ben').password);
       await page.keyboard.press('Enter');
       await page.waitForSelector('.writes');
+      await settled(page);
       assert.deepEqual(await page.$$eval('#write-operation option', (options) => options.map((option) => option.textContent)), ['create', 'change', 'delete']);
       const attempt = async (id) => {
         await fill(page, 'customerId', id);

@@ -932,7 +932,8 @@ describe('for everybody', () => {
         assert.equal(await ink(page), scheme === 'light' ? 'rgb(250, 249, 246)' : 'rgb(20, 23, 27)');
         await clean(page, 'overview');
         await page.click('#contexts a');
-        await page.waitForSelector('.playground');
+        // The panels are pale while the example runs.
+        await page.waitForFunction(() => document.querySelector('.playground') && !document.querySelector('[aria-busy=true]'));
         await clean(page, 'resource');
         await page.focus('#statement');
         await page.$eval('#statement', (area) => area.setSelectionRange(1, 1));
