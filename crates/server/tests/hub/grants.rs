@@ -81,6 +81,8 @@ async fn one_of_many_parallel_redemptions_wins() {
             match answer.status() {
                 200 => won += 1,
                 400 => assert_eq!(answer.json()["error"], "invalid_grant"),
+                // On a slow machine some wait too long for their turn, and are not tried.
+                503 => assert_eq!(answer.json()["error"], "temporarily_unavailable"),
                 other => panic!("{other}: {}", answer.text()),
             }
         }

@@ -25,6 +25,8 @@ async fn of_five_hundred_redemptions_on_two_replicas_one_succeeds() {
         match answer.status() {
             200 => won += 1,
             400 => assert_eq!(answer.json()["error"], "invalid_grant"),
+            // On a slow machine some wait too long for their turn, and are not tried.
+            503 => assert_eq!(answer.json()["error"], "temporarily_unavailable"),
             other => panic!("{other}: {}", answer.text()),
         }
     }
@@ -69,17 +71,21 @@ async fn a_replica_without_the_new_key_file_publishes_and_trusts_the_key() {
     elsewhere.write(".keys/oauth-private.key", &fixture.commands.folder.read(".keys/oauth-private.key"));
     let [here, there] = [fixture.serve(), elsewhere.serve(&fixture.commands.variables())];
     let before = fixture.password().send(there.address).await.good();
-    // Both steps happen before either replica reloads: the second never sees the key as announced.
     fixture.commands.run("keys rotate");
     fixture.commands.run("keys rotate --now");
+    // The header of a token names the key.
+    let head = |tokens: &Value| tokens["access_token"].as_str().and_then(|token| token.split('.').next()).map(str::to_owned);
+    // A replica may reload between the two steps, and sign with the old key until it reloads again.
+    let mut after = before.clone();
+    until("the replica with the new key file signs with it", async || {
+        after = fixture.password().send(here.address).await.good();
+        head(&after) != head(&before)
+    })
+    .await;
     let keys = |address| async move { get("/.well-known/jwks.json").send(address).await.good()["keys"].as_array().map(Vec::len) };
     for hub in [&here, &there] {
         until("both keys are published", async || keys(hub.address).await == Some(2)).await;
     }
-    let after = fixture.password().send(here.address).await.good();
-    // The header of a token names the key.
-    let head = |tokens: &Value| tokens["access_token"].as_str().and_then(|token| token.split('.').next()).map(str::to_owned);
-    assert_ne!(head(&before), head(&after));
     assert_eq!(head(&fixture.password().send(there.address).await.good()), head(&before), "it signs with what it has");
     for (hub, tokens) in [(&here, &before), (&there, &before), (&here, &after), (&there, &after)] {
         assert_eq!(me(hub.address, tokens).await.good()["username"], "ada");
