@@ -13,7 +13,7 @@ pub(crate) use diagnosis::diagnose;
 pub(crate) use session::{Again, DatabaseRefusal, RefusalKind, Savepoint, SessionError, Statement, WriteSession};
 pub(crate) use transaction::{TransactionError, write};
 
-/// How often a write is tried again after a deadlock or a conflict.
+/// How often a write is tried if deadlocks or conflicts end it, the first time included.
 pub(crate) const MAX_TRIES: usize = 4;
 
 /// What a write has done.

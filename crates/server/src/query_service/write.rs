@@ -21,7 +21,7 @@ use crate::random;
 use super::QueryService;
 use super::statement_log::{self, StatementNames};
 
-/// How often a write is tried again if the database refused it, and nothing is wrong with it by now.
+/// How often a write is tried if the database refuses it and a diagnosis finds no fault, the first time included.
 const MAX_UNEXPLAINED: usize = 3;
 
 /// What a request says beside its body.
