@@ -25,7 +25,7 @@ pub(in crate::sql) struct Strategies {
     pub(in crate::sql) lookup_join: LookupJoin,
     pub(in crate::sql) parent_limit: ParentLimit,
     pub(in crate::sql) segment_order: SegmentOrder,
-    /// Whether rows are locked one by one. Otherwise there is one writer.
+    /// Whether a write locks its rows. SQLite has one writer instead, Citus a repeatable read transaction.
     pub(in crate::sql) locks_rows: bool,
     /// Whether one statement inserts many rows faster than one statement that runs many times.
     pub(in crate::sql) inserts_rows_at_once: bool,
