@@ -1,4 +1,5 @@
-//! The only place that distinguishes the two databases. Each function names a meaning; the files below write it for each database.
+//! The only place in this crate that distinguishes PostgreSQL, Citus and SQLite. Each function names a meaning; the files below write it for each
+//! database.
 
 mod postgres;
 mod shared;
