@@ -1,4 +1,4 @@
-//! Runs rendered statements on either database, and nothing else does.
+//! Runs rendered reads on either database. `writers` runs writes.
 //!
 //! A page of known size is read whole, and sent whole if it is small. Everything else is streamed in batches from one snapshot, so memory grows
 //! with the largest row of a table, not with the answer.
