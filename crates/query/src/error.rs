@@ -29,7 +29,7 @@ words! {
         OperationKey = "QS111",
         /// `where` or `relations` is nested too deeply.
         Depth = "QS201",
-        /// A limit above 10000.
+        /// A limit above 10000, or above `QUERY_MAX_ROWS`.
         Limit = "QS202",
         /// A limit or offset that is not a whole number from 0.
         WholeNumber = "QS203",
