@@ -26,7 +26,7 @@ pub type ResourceId = usize;
 /// The index of a field in its resource.
 pub type FieldId = usize;
 
-/// All declared resources. Immutable after boot.
+/// All declared resources. Immutable once a process serves it.
 #[derive(Debug, Default)]
 pub struct Catalog {
     pub(crate) resources: Vec<Resource>,
@@ -105,7 +105,8 @@ pub struct Resource {
     pub fields: Vec<Field>,
     pub relations: Vec<Relation>,
     pub key: Vec<FieldId>,
-    /// Whether the database guarantees that the key is unique and not NULL. Read from SQLite at boot; on PostgreSQL it is unused and false.
+    /// Whether the database guarantees that the key is unique and not NULL. Read from SQLite while a catalog is made; on PostgreSQL it is
+    /// unused and false.
     pub key_is_certain: bool,
     pub(crate) soft_delete: Option<FieldId>,
     pub(crate) constraint: Option<Constraint>,
@@ -135,7 +136,7 @@ pub struct Field {
     /// The mask, with the permission that removes it.
     pub mask: Option<(Mask, Option<String>)>,
     pub stored: Stored,
-    /// The type of its column on PostgreSQL, read from the database at boot.
+    /// The type of its column on PostgreSQL, read while a catalog is made.
     pub native: Native,
     /// The scale of all decimals of its column on PostgreSQL, if they have one: 2 for `numeric(12, 2)`.
     pub scale: Option<i32>,
@@ -243,7 +244,7 @@ pub struct Relation {
     pub target: ResourceId,
     pub many: bool,
     pub link: Link,
-    /// Whether each server of Citus holds the related rows of its rows. Read at boot.
+    /// Whether each server of Citus holds the related rows of its rows. Read while a catalog is made.
     pub(crate) is_colocated: bool,
     pub(crate) json_key: Arc<[u8]>,
 }
@@ -260,7 +261,7 @@ pub enum Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
     Perhaps,
-    /// It may not: it has a unique key. Read from PostgreSQL at boot.
+    /// It may not: it has a unique key. Read from PostgreSQL while a catalog is made.
     Never,
 }
 
@@ -360,29 +361,29 @@ impl Catalog {
         self.max_rows
     }
 
-    /// Limits the rows of every list and page. Called at boot.
+    /// Limits the rows of every list and page. Called while a catalog is made.
     pub fn set_max_rows(&mut self, max_rows: Option<u64>) {
         self.max_rows = max_rows;
     }
 
-    /// Notes that the database guarantees the key of a resource. Called at boot.
+    /// Notes that the database guarantees the key of a resource. Called while a catalog is made.
     pub fn set_key_certain(&mut self, resource: ResourceId) {
         self.resources[resource].key_is_certain = true;
     }
 
-    /// Notes that each server of Citus holds the related rows of its rows. Called at boot.
+    /// Notes that each server of Citus holds the related rows of its rows. Called while a catalog is made.
     pub fn set_colocated(&mut self, resource: ResourceId, relation: usize) {
         self.resources[resource].relations[relation].is_colocated = true;
     }
 
-    /// Notes that the pivot of a relation contains no pair twice. Called at boot.
+    /// Notes that the pivot of a relation contains no pair twice. Called while a catalog is made.
     pub fn set_never_repeats(&mut self, resource: ResourceId, relation: usize) {
         if let Link::Through { repeats, .. } = &mut self.resources[resource].relations[relation].link {
             *repeats = Repeats::Never;
         }
     }
 
-    /// Notes the type of a column on PostgreSQL. Called at boot.
+    /// Notes the type of a column on PostgreSQL. Called while a catalog is made.
     pub fn set_native(&mut self, resource: ResourceId, field: FieldId, native: Native) {
         let field = &mut self.resources[resource].fields[field];
         if let Native::Foreign(_) = native {
@@ -391,29 +392,30 @@ impl Catalog {
         field.native = native;
     }
 
-    /// Notes the scale of all decimals of a column on PostgreSQL. Called at boot.
+    /// Notes the scale of all decimals of a column on PostgreSQL. Called while a catalog is made.
     pub fn set_scale(&mut self, resource: ResourceId, field: FieldId, scale: i32) {
         self.resources[resource].fields[field].scale = Some(scale);
     }
 
-    /// Notes that the database has a value for a new row without this field. Called at boot.
+    /// Notes that the database has a value for a new row without this field. Called while a catalog is made.
     pub fn set_default(&mut self, resource: ResourceId, field: FieldId) {
         self.resources[resource].fields[field].rules.has_default = true;
     }
 
-    /// Notes the enum type of a column that is read as text. Called at boot.
+    /// Notes the enum type of a column that is read as text. Called while a catalog is made.
     pub fn set_enum_type(&mut self, resource: ResourceId, field: FieldId, name: TypeName) {
         self.resources[resource].fields[field].rules.enum_type = Some(name);
     }
 
-    /// Notes what the database enforces in the table of a writable resource. Called at boot.
+    /// Notes what the database enforces in the table of a writable resource. Called while a catalog is made.
     pub fn set_table_facts(&mut self, resource: ResourceId, facts: TableFacts) {
         if let Some(write) = &mut self.resources[resource].write {
             write.facts = facts;
         }
     }
 
-    /// Gives derived fields the types that their values have on PostgreSQL. Called at boot, after the types of columns are known.
+    /// Gives derived fields the types that their values have on PostgreSQL. Called while a catalog is made, after the types of columns are
+    /// known.
     pub fn settle_derived(&mut self) {
         derived::settle(self);
     }

@@ -1,5 +1,5 @@
-//! [`Manifest`] → [`Catalog`] with its constraints and the filters of derived fields. They are parsed and planned once at boot, so that
-//! their faults are found then.
+//! [`Manifest`] → [`Catalog`] with its constraints and the filters of derived fields. They are parsed and planned once, while a
+//! catalog is made, so that their faults are found then.
 
 mod cycles;
 mod derived;

@@ -216,7 +216,7 @@ impl Bounds {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// At boot, to check a constraint.
+    /// A catalog is made, and a constraint checked.
     Boot,
     /// For a request.
     Request,
@@ -272,7 +272,7 @@ impl<'c, 's> Planner<'c, 's> {
     }
 
     fn fault(&mut self, code: Code, at: Location, message: impl Into<String>) {
-        // The constraint was checked at boot, so the account's variables are at fault.
+        // The constraint was checked when the catalog was made, so the account's variables are at fault.
         if at.layer == Layer::Policy && self.stage == Stage::Request {
             self.closed = true;
             return;

@@ -75,7 +75,7 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     for (id, resource) in catalog.resources().iter().enumerate().filter(|(_, resource)| !resource.is_own()) {
         checker.resource(id, resource);
     }
-    // The types that boot found out may refuse an operator of a constraint.
+    // The types of the columns may refuse an operator of a constraint.
     for fault in catalog.constraint_faults() {
         checker.error(fault.line, fault.message);
     }

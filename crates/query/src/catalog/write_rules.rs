@@ -42,7 +42,7 @@ pub struct WriteRules {
     pub facts: TableFacts,
 }
 
-/// What the database enforces in a table. Read at boot.
+/// What the database enforces in a table. Read while a catalog is made.
 #[derive(Clone, Debug, Default)]
 pub struct TableFacts {
     /// The unique keys, the primary key among them. Partial indexes and indexes on expressions are constraints only.
@@ -124,9 +124,9 @@ pub struct FieldRules {
     pub(crate) create_preset: Option<Preset>,
     pub(crate) update_preset: Option<Preset>,
     pub values: ValueRules,
-    /// Whether the database has a value for a row without one. Read at boot.
+    /// Whether the database has a value for a row without one. Read while a catalog is made.
     pub has_default: bool,
-    /// PostgreSQL: the enum type that a text, or each text of an array, is cast to. Read at boot.
+    /// PostgreSQL: the enum type that a text, or each text of an array, is cast to. Read while a catalog is made.
     pub enum_type: Option<TypeName>,
 }
 

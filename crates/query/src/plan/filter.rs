@@ -164,7 +164,7 @@ impl<'c> Planner<'c, '_> {
     }
 }
 
-/// Checks a constraint at boot: names, operators, and every value that is not a variable.
+/// Checks a constraint while a catalog is made: names, operators, and every value that is not a variable.
 pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constraint: &Statement) -> Result<(), Error> {
     let viewer = Viewer::operator();
     let mut planner = Planner::new(catalog, &viewer, constraint);

@@ -87,7 +87,7 @@ fn policy<'c>(planner: &mut Planner<'c, '_>, id: ResourceId, alias: Alias) -> Pr
     }
     if let Some(constraint) = &resource.constraint
         && !constraint.statement.filters.is_empty()
-        // At boot each constraint is checked by itself.
+        // While a catalog is made, each constraint is checked by itself.
         && !planner.is_at_boot()
         && planner.viewer.is_bound_by(constraint)
     {
