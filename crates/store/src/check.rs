@@ -1,4 +1,5 @@
-//! Compares a manifest with the live database and reports what to fix. It records the type of each column in the catalog, for the SQL.
+//! Compares a manifest with the live database and reports what to fix. It also records facts of the database in the catalog: types of
+//! columns, keys, pivots, co-located relations, defaults, and what the tables of writable resources enforce.
 
 mod citus;
 mod collation;
