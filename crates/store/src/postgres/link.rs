@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::connector::Connector;
 use super::host::{PROBE_INTERVAL, PostgresHost};
 
-/// What happened to a step on a connection.
+/// Why a step on a connection had no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoAnswer {
     Timeout,
