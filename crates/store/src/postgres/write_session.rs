@@ -79,8 +79,7 @@ impl PostgresWrites {
         let written = match write(&mut session, query).await {
             // Without its COMMIT the server rolls the transaction back.
             Err(TransactionError::Store(Error::Unavailable(reason))) if session.lease.is_gone() => {
-                let was_old = session.lease.made_at() < tries.began;
-                return Err(TransactionError::Again(Again::Lost { reason, was_old }));
+                return Err(session.lost(reason, tries));
             }
             result => result?,
         };
@@ -88,7 +87,7 @@ impl PostgresWrites {
             // Constraints speak that would wait for the commit.
             session.end("SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK").await?;
         } else {
-            session.commit().await?;
+            session.commit(tries).await?;
         }
         Ok(written)
     }
@@ -172,8 +171,13 @@ impl PostgresSession<'_> {
         Ok(())
     }
 
+    /// The connection was lost before the COMMIT was sent.
+    fn lost(&self, reason: String, tries: &Tries) -> TransactionError {
+        TransactionError::Again(Again::Lost { reason, was_old: self.lease.made_at() < tries.began })
+    }
+
     /// Once the COMMIT is sent, the transaction is in doubt until the server answers.
-    async fn commit(mut self) -> Result<(), TransactionError> {
+    async fn commit(mut self, tries: &Tries) -> Result<(), TransactionError> {
         // No statement was sent.
         if self.begin.is_some() {
             return Ok(());
@@ -192,7 +196,7 @@ impl PostgresSession<'_> {
                 sorted(Err(error), Purpose::Change).map_err(Error::from)?.map_err(Into::into)
             }
             Ok(Err(error)) if is_sent => Err(TransactionError::InDoubt(error.into())),
-            Ok(Err(error)) => Err(TransactionError::Again(Again::Lost { reason: Error::from(error).to_string(), was_old: true })),
+            Ok(Err(error)) => Err(self.lost(Error::from(error).to_string(), tries)),
             Err(error) if is_sent => Err(TransactionError::InDoubt(error)),
             Err(error) => Err(TransactionError::Store(error)),
         }
@@ -423,3 +427,6 @@ impl WriteSession for PostgresSession<'_> {
         self.postgres.memory
     }
 }
+
+#[cfg(test)]
+mod tests;
