@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use query::catalog::write_rules::WriteOperation;
-use query::catalog::{Catalog, ResourceId};
 use query::error::{Code, Error};
 use query::merge::merged;
+use query::payload::WriteForm;
 use query::plan::Operation;
 use query::plan::write::WriteError;
-use query::policy::{self, Viewer};
+use query::policy::{self, Viewer, WriteAccess};
 use query::sql::Dialect;
 use query::{parse, payload};
 use serde_json::Value;
@@ -79,7 +79,9 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
         if arguments.fields.is_some() {
             return Err(CommandError(format!("--fields names what rows show; `{}` takes none", arguments.operation)));
         }
-        return show(write(&arguments, &catalog, resource, &viewer, &bytes, database.dialect())?);
+        let form = write_form(&arguments)?;
+        let access = policy::authorize_write(&catalog, resource, form.operation(), &viewer)?;
+        return show(write(&arguments, access, form, &bytes, database.dialect())?);
     }
     if arguments.id.is_some() {
         return Err(CommandError(format!("--id names the row of a write; `{}` takes none", arguments.operation)));
@@ -115,24 +117,26 @@ fn operations() -> Vec<&'static str> {
     OPERATIONS.into_iter().map(|(name, _)| name).chain(WriteOperation::ALL.map(WriteOperation::as_str)).collect()
 }
 
-/// The statements of a write. It changes nothing.
-fn write(
-    arguments: &ExplainArguments,
-    catalog: &Catalog,
-    resource: ResourceId,
-    viewer: &Viewer,
-    bytes: &[u8],
-    dialect: Dialect,
-) -> Result<Value, CommandError> {
+/// The write that the arguments name, of one row or of several.
+fn write_form(arguments: &ExplainArguments) -> Result<WriteForm, CommandError> {
     if arguments.analyze {
         return Err(CommandError("--analyze runs the statement, and a write is not run; leave it out".to_owned()));
     }
     let operation = &arguments.operation;
-    let Some(form) = find_write(operation, arguments.id.is_some()) else {
+    find_write(operation, arguments.id.is_some()).ok_or_else(|| {
         let message = if arguments.id.is_some() { "takes no --id: the database makes the key" } else { "needs --id KEY" };
-        return Err(CommandError(format!("`{operation}` {message}")));
-    };
-    let access = policy::authorize_write(catalog, resource, form.operation(), viewer)?;
+        CommandError(format!("`{operation}` {message}"))
+    })
+}
+
+/// The statements of a write. It changes nothing.
+fn write(
+    arguments: &ExplainArguments,
+    access: WriteAccess<'_, '_>,
+    form: WriteForm,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> Result<Value, CommandError> {
     let fault = |error: WriteError| CommandError(format!("{}: {error}", arguments.statement.display()));
     let body = payload::body(form, bytes).map_err(WriteError::from).map_err(fault)?;
     let key = arguments.id.as_deref().map(|id| key_parts(id, access.resource().key.len()));

@@ -63,9 +63,9 @@ pub(crate) async fn write<S: WriteSession>(session: &mut S, query: &WriteQuery) 
     {
         let mut left = session.memory();
         let statement = Statement::of(&change.sql, Some(&keys));
-        let (changed, rows) = session.execute_and_read(statement, level, &keys, &mut left).await?;
+        let (changed, found) = session.execute_and_read(statement, level, &keys, &mut left).await?;
         check_count(changed, keys.len())?;
-        let rows = completed(session, level, rows, left, query, &keys).await?;
+        let rows = completed(session, query, &keys, AnswerRows { level, found, left }).await?;
         return Ok(Written { count: keys.rows(), rows: Some(rows) });
     }
     let before = if query.answers_before() { answer(session, query, &keys).await? } else { None };
@@ -200,22 +200,28 @@ async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut
 async fn answer<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &Keys) -> Result<Option<Bytes>, TransactionError> {
     let Some(level) = &query.answer else { return Ok(None) };
     let mut left = session.memory();
-    let rows = session.rows(StatementPart::Rows, level, keys, &mut left).await?;
-    completed(session, level, rows, left, query, keys).await.map(Some)
+    let found = session.rows(StatementPart::Rows, level, keys, &mut left).await?;
+    completed(session, query, keys, AnswerRows { level, found, left }).await.map(Some)
+}
+
+/// The rows of an answer, without what they are related to.
+struct AnswerRows<'q> {
+    level: &'q ChildLevel,
+    found: Gathered,
+    /// How many more bytes of rows the answer may have.
+    left: usize,
 }
 
 /// The answer from its rows, after what they are related to is loaded.
 async fn completed<S: WriteSession>(
     session: &mut S,
-    level: &ChildLevel,
-    rows: Gathered,
-    mut left: usize,
     query: &WriteQuery,
     keys: &Keys,
+    mut rows: AnswerRows<'_>,
 ) -> Result<Bytes, TransactionError> {
     let too_large = || TransactionError::Refused(WriteRefusal::AnswerTooLarge);
-    let Gathered::Whole(owners, mut batch) = rows else { return Err(too_large()) };
-    load(session, &level.level, &mut batch, &mut left).await?;
+    let Gathered::Whole(owners, mut batch) = rows.found else { return Err(too_large()) };
+    load(session, &rows.level.level, &mut batch, &mut rows.left).await?;
     if batch.is_heavy() || batch.written_size() > session.memory() {
         return Err(too_large());
     }

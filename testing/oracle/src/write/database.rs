@@ -60,7 +60,9 @@ pub(super) fn broken(world: &World, resource: &Resource, index: usize) -> Vec<Br
         return broken;
     }
     for key in &table.unique {
-        let same = |(other, held): (usize, &Row)| other != index && equal(resource, row, key, resource, held, key);
+        let same = |(other, held): (usize, &Row)| {
+            other != index && Tuple { resource, row, fields: key }.equals(&Tuple { resource, row: held, fields: key })
+        };
         if world.rows(&resource.name).iter().enumerate().any(same) {
             broken.push(("EXISTS", key.to_vec()));
         }
@@ -71,7 +73,8 @@ pub(super) fn broken(world: &World, resource: &Resource, index: usize) -> Vec<Br
     for key in &table.foreign_keys {
         let target = world.schema.resource(key.target);
         let is_null = key.fields.iter().any(|field| row[resource.index(field)].is_null());
-        let leads = |other: &Row| equal(resource, row, key.fields, target, other, key.target_fields);
+        let own = Tuple { resource, row, fields: key.fields };
+        let leads = |other: &Row| own.equals(&Tuple { resource: target, row: other, fields: key.target_fields });
         if !is_null && !world.rows(key.target).iter().any(leads) {
             broken.push(("NO_SUCH_ROW", key.fields.to_vec()));
         }
@@ -84,15 +87,28 @@ pub(super) fn is_in_use(world: &World, resource: &Resource, row: &Row) -> bool {
     world.schema.resources().any(|other| {
         let keys = world.table(&other.name).foreign_keys.iter().filter(|key| key.target == resource.name);
         keys.into_iter().any(|key| {
-            world.rows(&other.name).iter().any(|referring| equal(other, referring, key.fields, resource, row, key.target_fields))
+            let own = Tuple { resource, row, fields: key.target_fields };
+            world.rows(&other.name).iter().any(|referring| Tuple { resource: other, row: referring, fields: key.fields }.equals(&own))
         })
     })
 }
 
-/// Whether the values of two rows are equal and not NULL.
-fn equal(left: &Resource, row: &Row, fields: &[&str], right: &Resource, other: &Row, other_fields: &[&str]) -> bool {
-    let pairs = fields.iter().zip(other_fields);
-    pairs.into_iter().all(|(own, theirs)| row[left.index(own)].equals(&other[right.index(theirs)]) == Some(true))
+/// The values that a row has in these fields.
+struct Tuple<'r> {
+    resource: &'r Resource,
+    row: &'r Row,
+    fields: &'r [&'static str],
+}
+
+impl Tuple<'_> {
+    fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.fields.iter().map(|field| &self.row[self.resource.index(field)])
+    }
+
+    /// Whether the values are equal and not NULL.
+    fn equals(&self, other: &Tuple<'_>) -> bool {
+        self.cells().zip(other.cells()).all(|(own, theirs)| own.equals(theirs) == Some(true))
+    }
 }
 
 /// The value of a new row without one.

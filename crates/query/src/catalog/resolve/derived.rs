@@ -68,7 +68,7 @@ fn field(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>) -> bo
             true
         }
         Some(DerivedDeclaration::Bucket { unit, of, zone }) => {
-            bucket(resolver, catalog, place, unit, of, zone.as_deref());
+            bucket(resolver, catalog, place, BucketWords { unit, of, zone: zone.as_deref() });
             true
         }
         None => true,
@@ -204,7 +204,16 @@ fn json_path(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, o
     settle_field(resolver, catalog, place, Type::One(scalar), derived);
 }
 
-fn bucket(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, unit: &str, of: &str, zone: Option<&str>) {
+/// A bucket as the manifest declares it.
+#[derive(Clone, Copy)]
+struct BucketWords<'d> {
+    unit: &'d str,
+    of: &'d str,
+    zone: Option<&'d str>,
+}
+
+fn bucket(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, words: BucketWords<'_>) {
+    let BucketWords { unit, of, zone } = words;
     let resource = &catalog.resources[place.resource];
     let Some(unit) = TimeUnit::from_word(unit) else {
         let units = quoted_list(&TimeUnit::ALL.map(TimeUnit::as_str));
