@@ -46,7 +46,7 @@ pub(crate) use bind::array;
 use connector::Connector;
 use cost::CostLimit;
 pub(crate) use explain::analyze;
-use host::Patience;
+use host::HostTimeouts;
 pub(crate) use lease::{Lease, LeaseState};
 pub(crate) use page::page;
 pub(crate) use pool::{Connection, Manager, Pool, figures, lease};
@@ -149,7 +149,7 @@ impl Postgres {
         let DatabaseSettings { timeout, prepare, stall_timeout, stream_timeout, abandoned_timeout, memory, max_cost, .. } = *settings;
         let cost_limit = max_cost.map(|max| Arc::new(CostLimit::new(max)));
         let tls = tls::connector(&dsn.tls)?;
-        let connector = Arc::new(Connector::new(dsn, tls, Patience::of(timeout)));
+        let connector = Arc::new(Connector::new(dsn, tls, HostTimeouts::of(timeout)));
         let manager = Manager::new(connector, READER_SETUP, prepare, abandoned_timeout);
         let (size, pool_timeout) = (settings.pool + settings.reserved, POOL_TIMEOUT.min(settings.timeout));
         let pool = pool(manager, size, pool_timeout)?;

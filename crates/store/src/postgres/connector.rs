@@ -21,7 +21,7 @@ use crate::Error;
 use crate::settings::{HostFigures, Reachability};
 
 use super::dsn::{Dsn, DsnHost};
-use super::host::{ConnectAttempt, Endpoint, PROBE_INTERVAL, Patience, PostgresHost};
+use super::host::{ConnectAttempt, Endpoint, HostTimeouts, PROBE_INTERVAL, PostgresHost};
 use super::host_state::{Condition, TrialEnd};
 use super::resolver::{Found, Name};
 use super::server_role::WantedRole;
@@ -38,7 +38,7 @@ const MAX_HOSTS: usize = 64;
 pub(super) struct Connector {
     dsn: Dsn,
     pub(super) tls: MakeRustlsConnect,
-    patience: Patience,
+    timeouts: HostTimeouts,
     /// The hosts of the DSN, those that are names with their lookups.
     places: Vec<(DsnHost, Option<Name>)>,
     /// The state of each address.
@@ -97,7 +97,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connector {
-    pub(super) fn new(dsn: Dsn, tls: MakeRustlsConnect, patience: Patience) -> Self {
+    pub(super) fn new(dsn: Dsn, tls: MakeRustlsConnect, timeouts: HostTimeouts) -> Self {
         let name = |host: &DsnHost| match (&host.name, host.address) {
             (Some(Host::Tcp(name)), None) => Some(Name::new(name, host.port)),
             _ => None,
@@ -106,7 +106,7 @@ impl Connector {
         // Processes that start together begin with different hosts.
         let turn = AtomicUsize::new(RandomState::new().hash_one(0) as usize);
         let (known, primary, reachability) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Connector { dsn, tls, patience, places, known, turn, primary, reachability }
+        Connector { dsn, tls, timeouts, places, known, turn, primary, reachability }
     }
 
     /// Connects to the first host that answers, and runs a statement there if there is one. Fails with [`Error::Unavailable`].
@@ -211,7 +211,7 @@ impl Connector {
         let Some(observation) = host.begin_probe(since) else { return };
         let (connector, host) = (self.clone(), host.clone());
         tokio::spawn(async move {
-            let request = TrialRequest { role: WantedRole::Any, setup: Some(""), limit: host.patience.limit };
+            let request = TrialRequest { role: WantedRole::Any, setup: Some(""), limit: host.timeouts.probe_timeout };
             let end = connect(&host, &connector.tls, request).await.map_or_else(|failure| failure.end, |_| TrialEnd::Connected);
             host.end_probe(&observation, end);
         });
@@ -332,7 +332,7 @@ impl Connector {
             known.retain(|_, host| Arc::strong_count(host) > 1);
         }
         let address = if let Endpoint::Network(address, _) = endpoint { Some(address.ip()) } else { None };
-        let new = || Arc::new(PostgresHost::new(endpoint.clone(), self.dsn.config_for(host, address), self.patience));
+        let new = || Arc::new(PostgresHost::new(endpoint.clone(), self.dsn.config_for(host, address), self.timeouts));
         known.entry(endpoint.clone()).or_insert_with(new).clone()
     }
 }

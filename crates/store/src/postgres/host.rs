@@ -43,19 +43,19 @@ impl fmt::Display for Endpoint {
 
 /// How long a host may take: a share of the timeout of a request, so that it can still use another host.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct HostTimeouts {
     /// How long a statement runs before its host is asked for a sign of life, and how long an idle connection may take to give one.
-    pub(super) delay: Duration,
+    pub(super) probe_delay: Duration,
     /// How long the host has to give one.
-    pub(super) limit: Duration,
+    pub(super) probe_timeout: Duration,
 }
 
-impl Patience {
+impl HostTimeouts {
     pub(super) fn of(timeout: Duration) -> Self {
-        let (delay, limit) = (Duration::from_secs(1), Duration::from_secs(2));
-        Patience {
-            delay: (timeout / 6).clamp(Duration::from_millis(250), delay),
-            limit: (timeout / 3).clamp(Duration::from_millis(500), limit),
+        let (max_delay, max_timeout) = (Duration::from_secs(1), Duration::from_secs(2));
+        HostTimeouts {
+            probe_delay: (timeout / 6).clamp(Duration::from_millis(250), max_delay),
+            probe_timeout: (timeout / 3).clamp(Duration::from_millis(500), max_timeout),
         }
     }
 }
@@ -63,7 +63,7 @@ impl Patience {
 pub(super) struct PostgresHost {
     pub(super) endpoint: Endpoint,
     pub(super) config: Config,
-    pub(super) patience: Patience,
+    pub(super) timeouts: HostTimeouts,
     state: Mutex<HostState>,
     /// How often it fell silent. A connection from before is not used again.
     silences: watch::Sender<u64>,
@@ -94,11 +94,11 @@ pub(super) struct ConnectAttempt {
 }
 
 impl PostgresHost {
-    pub(super) fn new(endpoint: Endpoint, config: Config, patience: Patience) -> Self {
+    pub(super) fn new(endpoint: Endpoint, config: Config, timeouts: HostTimeouts) -> Self {
         PostgresHost {
             endpoint,
             config,
-            patience,
+            timeouts,
             state: Mutex::default(),
             silences: watch::Sender::new(0),
             observers: AtomicUsize::new(0),
@@ -216,7 +216,7 @@ impl ConnectAttempt {
 impl Drop for ConnectAttempt {
     fn drop(&mut self) {
         let Observation { host, began, .. } = &self.observation;
-        if !self.has_ended && began.elapsed() >= host.patience.delay {
+        if !self.has_ended && began.elapsed() >= host.timeouts.probe_delay {
             host.state().abandon_trial(*began, Instant::now());
         }
     }
@@ -248,8 +248,8 @@ mod tests {
     #[test]
     fn a_host_has_a_share_of_a_short_timeout() {
         let of = |timeout: u64| {
-            let Patience { delay, limit } = Patience::of(Duration::from_millis(timeout));
-            (delay.as_millis(), limit.as_millis())
+            let HostTimeouts { probe_delay, probe_timeout } = HostTimeouts::of(Duration::from_millis(timeout));
+            (probe_delay.as_millis(), probe_timeout.as_millis())
         };
         assert_eq!(of(30_000), (1_000, 2_000));
         assert_eq!(of(3_000), (500, 1_000));

@@ -69,7 +69,7 @@ impl HostLink {
 
     /// Waits for a step on the connection, as long as its host answers.
     pub(super) async fn wait<T>(&self, step: impl Future<Output = T>, timeout: Duration) -> Result<T, NoAnswer> {
-        let delay = self.host.patience.delay;
+        let delay = self.host.timeouts.probe_delay;
         let mut step = pin!(step);
         match tokio::time::timeout(timeout.min(delay), &mut step).await {
             Ok(answer) => Ok(answer),
@@ -83,14 +83,14 @@ impl HostLink {
         let started = Instant::now();
         let mut silences = self.host.watch();
         // A host that was asked since the step began need not be asked again so soon.
-        let mut since = started.checked_sub(self.host.patience.delay).unwrap_or(started);
+        let mut since = started.checked_sub(self.host.timeouts.probe_delay).unwrap_or(started);
         loop {
             self.connector.probe(&self.host, since);
             let left = timeout.saturating_sub(started.elapsed());
             if left.is_zero() {
                 return Err(NoAnswer::Timeout);
             }
-            let pause = PROBE_INTERVAL.saturating_sub(self.host.since_probe()).max(self.host.patience.delay);
+            let pause = PROBE_INTERVAL.saturating_sub(self.host.since_probe()).max(self.host.timeouts.probe_delay);
             tokio::select! {
                 biased;
                 answer = &mut step => return Ok(answer),

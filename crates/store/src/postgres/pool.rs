@@ -132,7 +132,7 @@ impl managed::Manager for Manager {
             return Err(RecycleError::message("the connection is closed, or its host does not answer"));
         }
         if link.is_doubted() {
-            let asked = tokio::time::timeout(link.host.patience.delay, connection.client.check_connection());
+            let asked = tokio::time::timeout(link.host.timeouts.probe_delay, connection.client.check_connection());
             if !asked.await.is_ok_and(|answer| answer.is_ok()) {
                 link.note_silence();
                 return Err(RecycleError::message("the connection does not answer, and a statement on its host timed out"));

@@ -111,7 +111,7 @@ pub(super) async fn connect(
         let reason = format!("no answer{what} within {} s", request.limit.as_secs_f32());
         TrialFailure { end, kind: FailureKind::Other, reason }
     };
-    let refused = |error: DriverError| refusal(error, began.elapsed() < host.patience.delay);
+    let refused = |error: DriverError| refusal(error, began.elapsed() < host.timeouts.probe_delay);
     let logged_in = tokio::time::timeout_at(end, log_in(host, tls)).await;
     let mut connection = logged_in.map_err(|_| late(TrialEnd::NoAnswer, ""))?.map_err(refused)?;
     let Some(first) = first_statement(request) else { return Ok(connection) };
