@@ -150,7 +150,7 @@ impl Lease {
     }
 
     /// Returns the connection to the pool once it is idle. Clients often abandon requests, and a new connection costs much more than this wait.
-    fn settle(&mut self) {
+    fn return_to_pool(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         // Without a runtime no task can do it, and closing the connection ends everything too.
         let Ok(runtime) = Handle::try_current() else { return drop(Object::take(connection)) };
@@ -220,7 +220,7 @@ impl Drop for Lease {
         let is_open = self.connection.as_ref().is_some_and(|connection| connection.is_preparing || connection.is_committing());
         match self.state {
             LeaseState::Idle if self.step.is_none() => {}
-            LeaseState::Idle | LeaseState::InTransaction if !is_open => self.settle(),
+            LeaseState::Idle | LeaseState::InTransaction if !is_open => self.return_to_pool(),
             _ => self.discard(),
         }
     }
