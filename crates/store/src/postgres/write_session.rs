@@ -84,7 +84,7 @@ impl PostgresWrites {
             result => result?,
         };
         if query.dry_run {
-            // Constraints speak that would wait for the commit.
+            // Deferred constraints are checked here.
             session.end("SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK").await?;
         } else {
             session.commit(tries).await?;
@@ -395,12 +395,12 @@ impl WriteSession for PostgresSession<'_> {
         self.run((statement, Purpose::Read), read).await
     }
 
-    async fn settle_constraints(&mut self) -> Result<(), SessionError> {
+    async fn check_deferred_constraints(&mut self) -> Result<(), SessionError> {
         self.batch("SET CONSTRAINTS ALL IMMEDIATE").await
     }
 
-    async fn settle_row(&mut self, _: &str, _: &[(String, Option<Value>)]) -> Result<(), SessionError> {
-        self.settle_constraints().await
+    async fn check_deferred_for_row(&mut self, _: &str, _: &[(String, Option<Value>)]) -> Result<(), SessionError> {
+        self.check_deferred_constraints().await
     }
 
     async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError> {

@@ -190,7 +190,7 @@ impl SqliteSession<'_> {
         self.connection.execute_batch(text).map_err(refusal::session_error)
     }
 
-    /// Commits, but for the last step, and rolls back. So constraints speak that wait for the commit.
+    /// Runs COMMIT up to the commit hook, which rolls it back. SQLite checks deferred foreign keys then.
     fn try_commit(&self) -> Result<(), SessionError> {
         self.tries_commits.store(true, Ordering::Relaxed);
         let result = self.connection.execute_batch("COMMIT");
@@ -255,12 +255,12 @@ impl WriteSession for SqliteSession<'_> {
         Ok(self.run(statement, read)?.0)
     }
 
-    async fn settle_constraints(&mut self) -> Result<(), SessionError> {
+    async fn check_deferred_constraints(&mut self) -> Result<(), SessionError> {
         self.try_commit()
     }
 
-    /// A foreign key that waits for the commit is looked up.
-    async fn settle_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), SessionError> {
+    /// Looks up deferred foreign keys, which SQLite itself checks only at COMMIT.
+    async fn check_deferred_for_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), SessionError> {
         let broken = foreign_keys::broken(self.connection, table, values).map_err(refusal::session_error)?;
         if broken.is_empty() { Ok(()) } else { Err(SessionError::Refused(DatabaseRefusal::SomeReference)) }
     }

@@ -16,11 +16,11 @@ use super::session::{RefusalKind, Statement};
 use super::transaction::{are_there, find};
 use super::{DatabaseRefusal, Savepoint, SessionError, TransactionError, WriteFault, WriteFaultKind, WriteSession};
 
-/// When constraints speak that wait for the end of the transaction.
+/// When deferred constraints are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Settling {
+enum DeferredCheck {
     /// After all rows: rows may need each other.
-    AtTheEnd,
+    AtEnd,
     /// After each row, so that a refusal belongs to one.
     EachRow,
 }
@@ -46,15 +46,15 @@ async fn judge<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis, faults: 
     increments(session, diagnosis, &targets, faults).await?;
     let known = faults.len();
     session.savepoint(Savepoint::Set).await?;
-    rows(session, diagnosis, (&targets, Settling::AtTheEnd), faults).await?;
-    let refusal = match session.settle_constraints().await {
+    rows(session, diagnosis, (&targets, DeferredCheck::AtEnd), faults).await?;
+    let refusal = match session.check_deferred_constraints().await {
         Ok(()) => return Ok(()),
         Err(SessionError::Refused(refusal)) => refusal,
         Err(error) => return Err(error.into()),
     };
     session.savepoint(Savepoint::Undo).await?;
     faults.truncate(known);
-    rows(session, diagnosis, (&targets, Settling::EachRow), faults).await?;
+    rows(session, diagnosis, (&targets, DeferredCheck::EachRow), faults).await?;
     if faults.len() == known {
         let whole = match &diagnosis.rows[..] {
             [row] => (item_of(diagnosis, 0), row.values.as_slice()),
@@ -114,7 +114,7 @@ async fn increments<S: WriteSession>(
 async fn rows<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
-    (targets, settling): (&Keys, Settling),
+    (targets, deferred_check): (&Keys, DeferredCheck),
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
     let mut made = Keys::new(diagnosis.key_kinds.len());
@@ -125,7 +125,7 @@ async fn rows<S: WriteSession>(
             continue;
         }
         session.savepoint(Savepoint::Set).await?;
-        match written(session, diagnosis, row, (targets, settling)).await {
+        match written(session, diagnosis, row, (targets, deferred_check)).await {
             Ok(Some(new)) => {
                 session.savepoint(Savepoint::Release).await?;
                 for key in new.each() {
@@ -158,7 +158,7 @@ async fn written<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
     row: &RowStatement,
-    (targets, settling): (&Keys, Settling),
+    (targets, deferred_check): (&Keys, DeferredCheck),
 ) -> Result<Option<Keys>, SessionError> {
     let width = diagnosis.key_kinds.len();
     let statement = Statement::of(&row.sql, row.by_keys.then_some(targets));
@@ -168,8 +168,8 @@ async fn written<S: WriteSession>(
         let expected = if row.by_keys { targets.len() as u64 } else { 1 };
         (session.execute(statement).await? == expected).then(|| Keys::new(width))
     };
-    if settling == Settling::EachRow {
-        session.settle_row(&diagnosis.table, &values_by_column(diagnosis, &row.values)).await?;
+    if deferred_check == DeferredCheck::EachRow {
+        session.check_deferred_for_row(&diagnosis.table, &values_by_column(diagnosis, &row.values)).await?;
     }
     Ok(new)
 }

@@ -45,11 +45,11 @@ pub(crate) trait WriteSession: RelatedRows {
     /// The numbers of given keys that a statement returns, counted from zero.
     async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError>;
 
-    /// Makes constraints that wait for the end of the transaction speak now. It is the last step: no change is kept after it.
-    async fn settle_constraints(&mut self) -> Result<(), SessionError>;
+    /// Checks deferred constraints now. It is the last step: no change is kept after it.
+    async fn check_deferred_constraints(&mut self) -> Result<(), SessionError>;
 
-    /// The same for a row that was written just now, with the values that it sets in its columns. Other steps may follow.
-    async fn settle_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), SessionError>;
+    /// Checks them for a row that was written just now, with the values that it sets in its columns. Other steps may follow.
+    async fn check_deferred_for_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), SessionError>;
 
     async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError>;
 
