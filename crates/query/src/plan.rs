@@ -230,7 +230,7 @@ pub(crate) struct Planner<'c, 's> {
     faults: Faults,
     aliases: u32,
     tables: usize,
-    /// The lookups of tables that are not settled yet.
+    /// The lookups of tables that do not have them yet.
     lookups: Vec<Lookup<'c>>,
     /// Nodes of `where` in the query and in the wire constraint. The manifest's are not counted.
     filter_nodes: [usize; 2],

@@ -70,7 +70,7 @@ impl<'c> Planner<'c, '_> {
         let measures = self.measures(&table, &aggregation.fields, &mut keys, &mut joins);
         let order = self.group_order(&table, &groups, &aggregation.group_by);
         let groups = groups.into_iter().map(|(_, group)| group).collect();
-        self.settle_all(&mut table, &mut joins);
+        self.attach_all_lookups(&mut table, &mut joins);
         Grouped { scope: Scope { table, filters, joins, order, bounds }, groups, measures }
     }
 

@@ -145,7 +145,7 @@ impl<'c> Planner<'c, '_> {
         let pivot = self.alias();
         let inner = Subject { resource: table.resource, alias: table.alias, rights: subject.rights };
         let filter = self.clause(inner, clause, depth + 1);
-        self.settle(&mut table);
+        self.attach_lookups(&mut table);
         Predicate::Exists(Box::new(Exists { parent: subject.alias, parent_resource: subject.resource, relation, pivot, table, filter }))
     }
 

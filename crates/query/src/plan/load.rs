@@ -20,7 +20,7 @@ impl<'c> Planner<'c, '_> {
         let children = self.children(&table, &statement.relations, selection);
         let shown = self.shown(&table, selection);
         self.check_selection(table.resource, &statement.relations, selection);
-        self.settle_all(&mut table, &mut joins);
+        self.attach_all_lookups(&mut table, &mut joins);
         Select { scope: Scope { table, filters, joins, order, bounds }, shown, children }
     }
 
@@ -59,7 +59,7 @@ impl<'c> Planner<'c, '_> {
         let children = self.children(&table, &relation.relations, selection);
         let shown = self.shown(&table, selection);
         self.check_selection(table.resource, &relation.relations, selection);
-        self.settle(&mut table);
+        self.attach_lookups(&mut table);
         let select = Select { scope: Scope { table, filters, joins, order, bounds }, shown, children };
         Some(Child { relation: declared, pivot, select })
     }

@@ -70,19 +70,19 @@ impl<'c> Planner<'c, '_> {
         let target = Subject { resource: table.resource, alias: table.alias, rights: Rights::Manifest };
         let filter = related.filter.as_ref().map_or(Predicate::Always, |statement| self.closing(target, &statement.filters));
         let measured = related.measured.map(|id| self.column(target, id, LookupUse::Filter));
-        self.settle(&mut table);
+        self.attach_lookups(&mut table);
         let closed = table.is_closed() || matches!(filter, Predicate::Never);
         let (parent, parent_resource, function) = (subject.alias, subject.resource, related.function);
         Some(Lookup { alias, used, parent, parent_resource, relation, pivot, table, filter, function, measured, field, closed })
     }
 
-    /// Gives a table the lookups of its fields. Called once all its uses are planned.
-    pub(super) fn settle(&mut self, table: &mut Table<'c>) {
-        self.give_lookups(table);
+    /// Attaches the lookups of its fields to a table. Called once all its uses are planned.
+    pub(super) fn attach_lookups(&mut self, table: &mut Table<'c>) {
+        self.move_lookups(table);
         self.check_joined(table.joined_lookups());
     }
 
-    pub(super) fn give_lookups(&mut self, table: &mut Table<'c>) {
+    pub(super) fn move_lookups(&mut self, table: &mut Table<'c>) {
         let of_table = |lookup: &mut Lookup<'c>| lookup.parent == table.alias;
         table.lookups.extend(self.lookups.extract_if(.., of_table));
     }

@@ -77,12 +77,12 @@ impl<'c> Planner<'c, '_> {
         Some(column)
     }
 
-    /// Gives the tables of a query the lookups of their fields.
-    pub(super) fn settle_all(&mut self, table: &mut Table<'c>, joins: &mut [Join<'c>]) {
-        self.give_lookups(table);
+    /// Attaches the lookups of their fields to the tables of a query.
+    pub(super) fn attach_all_lookups(&mut self, table: &mut Table<'c>, joins: &mut [Join<'c>]) {
+        self.move_lookups(table);
         let (mut joined, mut lookups) = (0, table.joined_lookups());
         for join in joins {
-            self.give_lookups(&mut join.table);
+            self.move_lookups(&mut join.table);
             joined += tables(join.relation);
             lookups += join.table.joined_lookups();
         }

@@ -265,7 +265,7 @@ impl<'c> Writing<'c, '_> {
         mut table: Table<'c>,
         filters: Vec<(Layer, Predicate<'c>)>,
     ) -> Child<'c> {
-        planner.settle(&mut table);
+        planner.attach_lookups(&mut table);
         let scope = Scope { table, filters, joins: Vec::new(), order: Vec::new(), bounds: Bounds { limit: None, offset: None } };
         Child { relation: itself, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } }
     }

@@ -53,7 +53,7 @@ impl<'c> Writing<'c, '_> {
                 select
             } else {
                 let shown = table.resource.key.iter().filter_map(|id| planner.shown_field(&table, *id)).collect();
-                planner.settle(&mut table);
+                planner.attach_lookups(&mut table);
                 let scope = Scope { table, filters: Vec::new(), joins: Vec::new(), order: Vec::new(), bounds };
                 Select { scope, shown, children: Vec::new() }
             };

@@ -29,7 +29,7 @@ impl<'c> Writing<'c, '_> {
         for relation in self.written_relations(rows) {
             let child = self.part(&Statement::empty(Layer::Policy), |planner, _| {
                 let mut table = Table::reach(planner, relation.target, Rights::Viewer)?;
-                planner.settle(&mut table);
+                planner.attach_lookups(&mut table);
                 let scope = Scope {
                     table,
                     filters: Vec::new(),
@@ -109,7 +109,7 @@ pub(super) fn written<'c>(
 fn reference<'c>(planner: &mut Planner<'c, '_>, table: &Table<'c>, relation: &'c Relation) -> Option<Predicate<'c>> {
     let mut target = Table::reach(planner, relation.target, Rights::Viewer)?;
     let pivot = planner.alias();
-    planner.settle(&mut target);
+    planner.attach_lookups(&mut target);
     let mut any: Vec<Predicate<'c>> = relation.link.own_fields().into_iter().map(|id| Predicate::IsNull(table.column(id))).collect();
     any.push(Predicate::Exists(Box::new(Exists {
         parent: table.alias,

@@ -108,7 +108,7 @@ impl<'c> Writing<'c, '_> {
             }
             let mut table = table;
             let mut joins = joins;
-            planner.settle_all(&mut table, &mut joins);
+            planner.attach_all_lookups(&mut table, &mut joins);
             // One row more shows that there are too many.
             let most = max_rows.saturating_add(1);
             let bounds = Bounds { limit: Some(limit.map_or(most, |limit| limit.min(most))), offset: None };
@@ -157,7 +157,7 @@ fn select<'c>(
     for id in &table.resource.key {
         append(&mut order, table.column(*id));
     }
-    planner.settle(&mut table);
+    planner.attach_lookups(&mut table);
     let scope = Scope { table, filters, joins: Vec::new(), order, bounds: Bounds { limit, offset: None } };
     Select { scope, shown: Vec::new(), children: Vec::new() }
 }
