@@ -416,8 +416,8 @@ impl Catalog {
 
     /// Gives derived fields the types that their values have on PostgreSQL. Called while a catalog is made, after the types of columns are
     /// known.
-    pub fn settle_derived(&mut self) {
-        derived::settle(self);
+    pub fn set_derived_native_types(&mut self) {
+        derived::set_native_types(self);
     }
 }
 

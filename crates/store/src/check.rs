@@ -137,7 +137,7 @@ fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
     for (resource, field) in collation::conflicts(catalog, schema) {
         catalog.set_native(resource, field, Native::TextByCollation);
     }
-    catalog.settle_derived();
+    catalog.set_derived_native_types();
 }
 
 struct Checker<'c> {

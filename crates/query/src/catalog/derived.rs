@@ -124,7 +124,7 @@ fn extreme_native(measured: &Field) -> Native {
     }
 }
 
-pub(super) fn settle(catalog: &mut Catalog) {
+pub(super) fn set_native_types(catalog: &mut Catalog) {
     for resource in &mut catalog.resources {
         for id in 0..resource.fields.len() {
             let Some(found) = resource.fields[id].source().map(|of| Source::of(&resource.fields[of])) else { continue };

@@ -57,7 +57,7 @@ fn catalogs(manifest: &str) -> [Catalog; 2] {
         let (field, _) = postgres.resource(id).field(field).expect("a field");
         postgres.set_native(id, field, native);
     }
-    postgres.settle_derived();
+    postgres.set_derived_native_types();
     [postgres, Catalog::resolve(&manifest).expect("a catalog")]
 }
 
