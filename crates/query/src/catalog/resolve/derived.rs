@@ -116,7 +116,7 @@ fn related(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, fun
     };
     let kind = function.kind(measured.map(|id| &target.fields[id].kind));
     let stored = Derived::Related(RelatedValue { relation: index, function, measured, filter: None, same_as: place.id });
-    settle_field(resolver, catalog, place, kind, stored);
+    set_derived(resolver, catalog, place, kind, stored);
     catalog.resources[place.resource].fields[place.id].nullable = takes_field;
     true
 }
@@ -201,7 +201,7 @@ fn json_path(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, o
         source: Source::of(&resource.fields[of]),
         path: path.iter().map(|part| EnumValue::new(part)).collect(),
     });
-    settle_field(resolver, catalog, place, Type::One(scalar), derived);
+    set_derived(resolver, catalog, place, Type::One(scalar), derived);
 }
 
 /// A bucket as the manifest declares it.
@@ -242,7 +242,7 @@ fn bucket(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, word
     }
     let derived = Derived::Bucket(Bucket { of, source: Source::of(source), unit, zone: zone.map(EnumValue::new) });
     let nullable = source.nullable;
-    settle_field(resolver, catalog, place, kind, derived);
+    set_derived(resolver, catalog, place, kind, derived);
     catalog.resources[place.resource].fields[place.id].nullable = nullable;
 }
 
@@ -251,7 +251,7 @@ fn is_zone(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte))
 }
 
-fn settle_field(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, kind: Type, derived: Derived) {
+fn set_derived(resolver: &mut Resolver, catalog: &mut Catalog, place: Place<'_>, kind: Type, derived: Derived) {
     let mask = resolver.mask(place.declaration, &kind);
     let field = &mut catalog.resources[place.resource].fields[place.id];
     field.mask = mask;
