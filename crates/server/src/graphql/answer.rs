@@ -34,7 +34,7 @@ pub(super) async fn rows_answer(
         let mut rows = RowWriter { buffer: out.buffer(), count };
         shape.rows(text, kind, &mut rows).ok_or(UNREADABLE)?;
         count = rows.count;
-        out.settle();
+        out.close_full_piece();
         share.grow_to(out.len())
     };
     match answer {

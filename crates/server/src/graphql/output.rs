@@ -35,12 +35,13 @@ impl Output {
         self.open.extend_from_slice(bytes);
     }
 
-    /// A buffer to write to. Call [`Output::settle`] from time to time.
+    /// A buffer to write to. Call [`Output::close_full_piece`] from time to time.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.open
     }
 
-    pub(super) fn settle(&mut self) {
+    /// Begins a new piece if the open one is full.
+    pub(super) fn close_full_piece(&mut self) {
         if self.open.len() >= PIECE_BYTES {
             self.close();
             // A buffer that doubles would reserve twice its content.
@@ -125,13 +126,13 @@ mod tests {
             part.share(&large);
             part.share(&Bytes::from_static(b"small"));
             part.buffer().extend_from_slice(&[b'y'; 3_000]);
-            part.settle();
+            part.close_full_piece();
             expected.extend_from_slice(format!("{round},").as_bytes());
             expected.extend_from_slice(&large);
             expected.extend_from_slice(b"small");
             expected.extend_from_slice(&[b'y'; 3_000]);
             output.append(part);
-            output.settle();
+            output.close_full_piece();
         }
         assert_eq!(output.len(), expected.len());
         let body = output.into_body();
@@ -145,7 +146,7 @@ mod tests {
         let mut output = Output::default();
         while output.len() < 16 * PIECE_BYTES {
             output.extend(&[b'x'; 1_000]);
-            output.settle();
+            output.close_full_piece();
         }
         assert!(output.open.capacity() <= 2 * PIECE_BYTES, "{}", output.open.capacity());
         assert!(output.pieces.len() >= 15);
