@@ -17,7 +17,9 @@ use crate::value::Value;
 
 use super::dialect::SegmentOrder;
 use super::level::Columns;
-use super::tree::{ColumnNames, ColumnUse, Condition, Expression, FromItem, GroupBy, OrderBy, Place, SelectList, Sorted, SqlSelect};
+use super::tree::{
+    ColumnNames, ColumnUse, Condition, Expression, FromItem, GroupBy, KeyComparison, OrderBy, SelectList, Sorted, SqlSelect,
+};
 use super::{Dialect, Level, PageEnd, dialect, scope};
 
 /// A page has at most so many segments; the rest of the order is in one.
@@ -111,13 +113,13 @@ fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> 
         segments.push(Segment { conditions, sorts, sorted: Sorted::Rows(root) });
     }
     for (index, (sort, value)) in order.iter().zip(values).enumerate().take(split).rev() {
-        for place in after(scope, sort, value) {
-            let (from, sorted) = match place {
+        for comparison in after(scope, sort, value) {
+            let (from, sorted) = match comparison {
                 _ if all_keys => (0, Sorted::Rows(root)),
-                Place::Null => (index + 1, Sorted::Rows(root)),
+                KeyComparison::Null => (index + 1, Sorted::Rows(root)),
                 _ => (index, Sorted::RowsFromValue(root)),
             };
-            let conditions = equal(index).chain([Condition::Place(sort.column, place)]).collect();
+            let conditions = equal(index).chain([Condition::Key(sort.column, comparison)]).collect();
             segments.push(Segment { conditions, sorts: &order[from..], sorted });
         }
     }
@@ -138,35 +140,36 @@ fn as_one<'p>(scope: &'p Scope<'p>, values: &'p [Value]) -> Option<Vec<Segment<'
     let mut segments =
         vec![Segment { conditions: vec![Condition::Beyond(order, comparison, values)], sorts: order, sorted: Sorted::RowsFromValue(root) }];
     if ends_with_null(first) {
-        let conditions = vec![Condition::Place(first.column, Place::Null)];
+        let conditions = vec![Condition::Key(first.column, KeyComparison::Null)];
         segments.push(Segment { conditions, sorts: order, sorted: Sorted::Rows(root) });
     }
     Some(segments)
 }
 
 fn at<'p>(sort: &Sort<'p>, value: &'p Value) -> Condition<'p> {
-    Condition::Place(sort.column, if *value == Value::Null { Place::Null } else { Place::At(value) })
+    Condition::Key(sort.column, if *value == Value::Null { KeyComparison::Null } else { KeyComparison::At(value) })
 }
 
-/// The places after a value, in their order.
-fn after<'p>(scope: &Scope<'_>, sort: &Sort<'_>, value: &'p Value) -> Vec<Place<'p>> {
+/// The comparisons that select the values after a value, in their order.
+fn after<'p>(scope: &Scope<'_>, sort: &Sort<'_>, value: &'p Value) -> Vec<KeyComparison<'p>> {
     let alias = sort.column.alias;
     let is_of_root = alias == scope.table.alias || scope.table.lookups().iter().any(|lookup| lookup.alias == alias);
     // A path may lead to no row.
     let is_nullable = sort.column.field.may_read_null() || !is_of_root;
     match (sort.direction, value) {
         (Direction::Ascending, Value::Null) => Vec::new(),
-        (Direction::Ascending, value) if is_nullable => vec![Place::Above(value), Place::Null],
-        (Direction::Ascending, value) => vec![Place::Above(value)],
-        (Direction::Descending, Value::Null) => vec![Place::NotNull],
-        (Direction::Descending, value) => vec![Place::Below(value)],
+        (Direction::Ascending, value) if is_nullable => vec![KeyComparison::Above(value), KeyComparison::Null],
+        (Direction::Ascending, value) => vec![KeyComparison::Above(value)],
+        (Direction::Descending, Value::Null) => vec![KeyComparison::NotNull],
+        (Direction::Descending, value) => vec![KeyComparison::Below(value)],
     }
 }
 
 /// All rows after a position as one condition.
 fn beyond<'p>(scope: &Scope<'_>, order: &[Sort<'p>], values: &'p [Value]) -> Condition<'p> {
     let ([sort, sorts @ ..], [value, rest @ ..]) = (order, values) else { return Condition::Any(Vec::new()) };
-    let mut any: Vec<Condition<'p>> = after(scope, sort, value).into_iter().map(|place| Condition::Place(sort.column, place)).collect();
+    let mut any: Vec<Condition<'p>> =
+        after(scope, sort, value).into_iter().map(|comparison| Condition::Key(sort.column, comparison)).collect();
     if !sorts.is_empty() {
         any.push(Condition::All(vec![at(sort, value), beyond(scope, sorts, rest)]));
     }

@@ -8,8 +8,8 @@ use crate::value::Value;
 
 use super::dialect::{self, NullTest};
 use super::tree::{
-    ColumnNames, Condition, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinKind, KeyIn, Logic, Operand, OrderBy,
-    PivotColumn, Place, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
+    ColumnNames, Condition, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinKind, KeyComparison, KeyIn, Logic, Operand,
+    OrderBy, PivotColumn, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
 };
 use super::{Dialect, PredicateId, Sql, Writer};
 
@@ -340,7 +340,7 @@ impl Writer {
         match condition {
             Condition::Test(predicate, logic) => self.test(predicate, *logic),
             Condition::All(all) => self.balanced(" AND ", all),
-            Condition::Place(column, place) => self.place(*column, *place),
+            Condition::Key(column, comparison) => self.key_comparison(*column, *comparison),
             Condition::Beyond(sorts, comparison, values) => self.beyond(sorts, *comparison, values),
             Condition::Any(any) => {
                 dialect::before_any(self, any.len());
@@ -364,15 +364,15 @@ impl Writer {
         }
     }
 
-    fn place(&mut self, column: Column<'_>, place: Place<'_>) {
-        let (sign, value) = match place {
-            Place::Null | Place::NotNull => {
+    fn key_comparison(&mut self, column: Column<'_>, comparison: KeyComparison<'_>) {
+        let (sign, value) = match comparison {
+            KeyComparison::Null | KeyComparison::NotNull => {
                 dialect::sort_key(self, column);
-                return self.raw(if matches!(place, Place::Null) { " IS NULL" } else { " IS NOT NULL" });
+                return self.raw(if matches!(comparison, KeyComparison::Null) { " IS NULL" } else { " IS NOT NULL" });
             }
-            Place::At(value) => (Comparison::Eq, value),
-            Place::Above(value) => (Comparison::Gt, value),
-            Place::Below(value) => (Comparison::Lt, value),
+            KeyComparison::At(value) => (Comparison::Eq, value),
+            KeyComparison::Above(value) => (Comparison::Gt, value),
+            KeyComparison::Below(value) => (Comparison::Lt, value),
         };
         dialect::sort_key(self, column);
         self.raw(dialect::sign(sign));

@@ -321,15 +321,15 @@ pub(super) enum Condition<'p> {
     Not(Box<Condition<'p>>),
     Exists(Box<SqlSelect<'p>>),
     In(Box<KeyIn<'p>>),
-    /// The place of a row in the order, compared with a position.
-    Place(Column<'p>, Place<'p>),
+    /// A sort key of a row, compared with the value of a position.
+    Key(Column<'p>, KeyComparison<'p>),
     /// All sort keys of a row as one, compared with a position: `(a, b) > (x, y)`.
     Beyond(&'p [Sort<'p>], Comparison, &'p [Value]),
 }
 
 /// How a sort key compares with the value of a position. It is compared as rows are sorted, also where its value is invalid.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'p> {
+pub(super) enum KeyComparison<'p> {
     Null,
     NotNull,
     At(&'p Value),
