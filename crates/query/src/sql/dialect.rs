@@ -132,7 +132,7 @@ by_dialect! {
     fn sort_key(column: Column<'_>);
     /// A value that a sort key is compared with. Unlike in a condition of a statement, values of the column that do not fit are compared
     /// too, since they are sorted among the others.
-    fn place_value(field: &Field, value: &Value);
+    fn position_value(field: &Field, value: &Value);
     /// A sort key as it is read for a position. Where it is sorted as stored, it is read as stored.
     fn position(column: Column<'_>);
     /// A value in the form that its column stores.

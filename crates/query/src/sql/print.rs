@@ -376,7 +376,7 @@ impl Writer {
         };
         dialect::sort_key(self, column);
         self.raw(dialect::sign(sign));
-        dialect::place_value(self, column.field, value);
+        dialect::position_value(self, column.field, value);
     }
 
     fn beyond(&mut self, sorts: &[Sort<'_>], comparison: Comparison, values: &[Value]) {
@@ -385,7 +385,7 @@ impl Writer {
         self.raw(")");
         self.raw(dialect::sign(comparison));
         self.raw("(");
-        self.separated(", ", sorts.iter().zip(values), |writer, (sort, value)| dialect::place_value(writer, sort.column.field, value));
+        self.separated(", ", sorts.iter().zip(values), |writer, (sort, value)| dialect::position_value(writer, sort.column.field, value));
         self.raw(")");
     }
 

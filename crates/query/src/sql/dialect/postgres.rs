@@ -336,7 +336,7 @@ pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-pub(super) fn place_value(writer: &mut Writer, field: &Field, value: &Value) {
+pub(super) fn position_value(writer: &mut Writer, field: &Field, value: &Value) {
     bind(writer, field, Arity::One, value.clone());
     if field.native == Native::Padded {
         own_type(writer, field);

@@ -386,7 +386,7 @@ pub(super) fn sorts_as_stored(field: &Field) -> bool {
     comparable(field) || field.stored == Stored::Unix
 }
 
-pub(super) fn place_value(writer: &mut Writer, field: &Field, value: &Value) {
+pub(super) fn position_value(writer: &mut Writer, field: &Field, value: &Value) {
     match value {
         Value::Timestamp(micros) if field.stored == Stored::Unix => {
             let (kind, seconds) = match (micros / 1_000_000, micros % 1_000_000) {

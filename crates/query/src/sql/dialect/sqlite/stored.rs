@@ -8,7 +8,7 @@ use crate::value::{self, Value};
 
 use super::super::super::{Arity, Kind, Source, Writer};
 use super::super::shared::json_array;
-use super::{element, place_value};
+use super::{element, position_value};
 
 pub(in super::super) fn stored_value(writer: &mut Writer, field: &Field, value: &Value) {
     match (value, field.stored) {
@@ -25,7 +25,7 @@ pub(in super::super) fn stored_value(writer: &mut Writer, field: &Field, value: 
         (Value::Json(text), _) => {
             writer.bind(Kind::Text, Arity::One, Source::Value(Value::Text(text.clone())));
         }
-        _ => place_value(writer, field, value),
+        _ => position_value(writer, field, value),
     }
 }
 
@@ -39,6 +39,6 @@ pub(in super::super) fn added(writer: &mut Writer, column: Column<'_>, value: &V
     });
     writer.column(column);
     writer.raw(", ");
-    place_value(writer, column.field, value);
+    position_value(writer, column.field, value);
     writer.raw(")");
 }
