@@ -9,7 +9,7 @@ use super::{Connection, LeaseState, Postgres};
 /// The value at the start of the session: a connection for reads sets its own.
 const BEGINS_READ_ONLY: &str = "SELECT reset_val = 'on' FROM pg_catalog.pg_settings WHERE name = 'default_transaction_read_only'";
 
-const PLACE: &str = "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_database()::text";
+const IDENTITY: &str = "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_database()::text";
 
 /// The same on all servers that were copied from one another. A role may lack the right to call it.
 const SYSTEM: &str = "SELECT system_identifier::text FROM pg_catalog.pg_control_system()";
@@ -19,8 +19,9 @@ const HOLD: &str = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_try_adviso
 const TRY: &str = "SELECT pg_catalog.pg_try_advisory_xact_lock($1, $2)";
 const LOCK: i32 = 0x7065_7269;
 
+/// What tells one database from another.
 #[derive(PartialEq, Eq)]
-struct Place {
+struct DatabaseIdentity {
     is_standby: bool,
     database: String,
     system: Option<String>,
@@ -38,13 +39,13 @@ impl Postgres {
     /// the identifier of its system. True if that cannot be found out.
     pub(crate) async fn is_same_as(&self, other: &Postgres) -> Result<bool, Error> {
         let (mut own, mut others) = (self.lease().await?, other.lease().await?);
-        let own_place = own.step(self.timeout, place).await?;
-        let other_place = others.step(other.timeout, place).await?;
-        if own_place.database != other_place.database {
+        let own_identity = own.step(self.timeout, identity).await?;
+        let other_identity = others.step(other.timeout, identity).await?;
+        if own_identity.database != other_identity.database {
             return Ok(false);
         }
-        if own_place.is_standby || other_place.is_standby {
-            return Ok(own_place.system.zip(other_place.system).is_none_or(|(own, other)| own == other));
+        if own_identity.is_standby || other_identity.is_standby {
+            return Ok(own_identity.system.zip(other_identity.system).is_none_or(|(own, other)| own == other));
         }
         own.enter(LeaseState::InTransaction);
         let held = own.step(self.timeout, async |connection| {
@@ -61,13 +62,13 @@ impl Postgres {
     }
 }
 
-async fn place(connection: &mut Connection) -> Result<Place, tokio_postgres::Error> {
+async fn identity(connection: &mut Connection) -> Result<DatabaseIdentity, tokio_postgres::Error> {
     let client = &connection.client;
     let system = match client.query_typed(SYSTEM, &[]).await {
         Err(error) if error.as_db_error().is_some() => None,
         rows => rows?.first().map(|row| row.get(0)),
     };
-    let rows = client.query_typed(PLACE, &[]).await?;
+    let rows = client.query_typed(IDENTITY, &[]).await?;
     let row = rows.first();
-    Ok(Place { is_standby: row.is_some_and(|row| row.get(0)), database: row.map(|row| row.get(1)).unwrap_or_default(), system })
+    Ok(DatabaseIdentity { is_standby: row.is_some_and(|row| row.get(0)), database: row.map(|row| row.get(1)).unwrap_or_default(), system })
 }
