@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use uuid::Uuid;
 
 pub use connections::{Activity, Connections};
-pub(crate) use connections::{AddressLimit, Place, PlaceKind};
+pub(crate) use connections::{AddressLimit, ConnectionSlot, ConnectionSlotKind};
 pub(crate) use fair_queue::{FairQueue, QueueLimits, Slot};
 pub(crate) use feed_streams::{FeedSlot, FeedStreams};
 pub(crate) use memory::{Memory, Reservation};

@@ -23,7 +23,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tower::{Service, ServiceExt};
 
-use crate::budget::{Activity, AddressLimit, Budgets, Connections, Overloaded, Place, PlaceKind};
+use crate::budget::{Activity, AddressLimit, Budgets, ConnectionSlot, ConnectionSlotKind, Connections, Overloaded};
 use crate::config::Config;
 use crate::http::body;
 use crate::http::client_address::{Peer, Proxies};
@@ -114,8 +114,8 @@ where
             },
         };
         // Beyond the overflow a connection is closed without a response.
-        let Some(place) = limits.connections.admit(peer.ip(), limits.address_limit(&peer)) else { continue };
-        let accepted = Accepted { place, peer: Peer(peer.ip()), leave: leave.subscribe() };
+        let Some(slot) = limits.connections.admit(peer.ip(), limits.address_limit(&peer)) else { continue };
+        let accepted = Accepted { slot, peer: Peer(peer.ip()), leave: leave.subscribe() };
         accepted.serve(stream, service.clone(), limits.write_timeout);
     }
     drop(listener);
@@ -130,7 +130,7 @@ where
 }
 
 struct Accepted {
-    place: Place,
+    slot: ConnectionSlot,
     peer: Peer,
     leave: watch::Receiver<()>,
 }
@@ -141,14 +141,14 @@ impl Accepted {
         S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
         S::Future: Send,
     {
-        let Accepted { place, peer, mut leave } = self;
-        let (kind, activity) = (place.kind, place.activity.clone());
+        let Accepted { slot, peer, mut leave } = self;
+        let (kind, activity) = (slot.kind, slot.activity.clone());
         // Responses are written whole, so Nagle's algorithm would only cost time.
         _ = stream.set_nodelay(true);
         let stream = Connection::new(stream, write_timeout, activity.clone());
         let (truncation, of_requests) = (stream.truncation.clone(), activity.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            if kind == PlaceKind::Overflow && !is_probe(request.uri().path()) {
+            if kind == ConnectionSlotKind::Overflow && !is_probe(request.uri().path()) {
                 return Either::Left(no_room());
             }
             let (version, truncation, activity) = (request.version(), truncation.clone(), of_requests.clone());
@@ -158,13 +158,13 @@ impl Accepted {
             let work = Work::begin(activity);
             Either::Right(service.clone().oneshot(request).map_ok(move |answer| truncation.watch(version, work.until_answered(answer))))
         });
-        let head_timeout = if kind == PlaceKind::Overflow { OVERFLOW_HEAD_TIMEOUT } else { HEAD_TIMEOUT };
+        let head_timeout = if kind == ConnectionSlotKind::Overflow { OVERFLOW_HEAD_TIMEOUT } else { HEAD_TIMEOUT };
         let mut builder = Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(head_timeout).max_buf_size(MAX_HEAD_BYTES);
-        builder.keep_alive(kind == PlaceKind::Regular);
+        builder.keep_alive(kind == ConnectionSlotKind::Regular);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
-            let _place = place;
+            let _slot = slot;
             let mut connection = pin!(connection);
             let mut is_leaving = false;
             loop {

@@ -72,15 +72,15 @@ impl Activity {
 }
 
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     connections: Connections,
     id: u64,
-    pub(crate) kind: PlaceKind,
+    pub(crate) kind: ConnectionSlotKind,
     pub(crate) activity: Arc<Activity>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlaceKind {
+pub(crate) enum ConnectionSlotKind {
     Regular,
     /// Only `/health` and `/ready`; other requests get 503.
     Overflow,
@@ -99,8 +99,8 @@ impl Connections {
         Connections(Arc::new(Shared { limit, limit_per_address, start: Instant::now(), state, refused }))
     }
 
-    /// A place for a new connection from this address; none if even the overflow is full.
-    pub(crate) fn admit(&self, address: IpAddr, address_limit: AddressLimit) -> Option<Place> {
+    /// A slot for a new connection from this address; none if even the overflow is full.
+    pub(crate) fn admit(&self, address: IpAddr, address_limit: AddressLimit) -> Option<ConnectionSlot> {
         let key = CallerKey::of_address(address);
         let mut state = lock(&self.0.state);
         let of_address = state.addresses.get(&key).copied().unwrap_or_default();
@@ -111,7 +111,7 @@ impl Connections {
         } else {
             true
         };
-        let kind = if has_room { PlaceKind::Regular } else { PlaceKind::Overflow };
+        let kind = if has_room { ConnectionSlotKind::Regular } else { ConnectionSlotKind::Overflow };
         if !has_room {
             self.0.refused.fetch_add(1, Ordering::Relaxed);
             if state.overflow >= MAX_OVERFLOW {
@@ -127,13 +127,13 @@ impl Connections {
         let id = state.next_id;
         state.next_id += 1;
         match kind {
-            PlaceKind::Overflow => state.overflow += 1,
-            PlaceKind::Regular => {
+            ConnectionSlotKind::Overflow => state.overflow += 1,
+            ConnectionSlotKind::Regular => {
                 state.open.insert(id, (key, activity.clone()));
                 *state.addresses.entry(key).or_default() += 1;
             }
         }
-        Some(Place { connections: self.clone(), id, kind, activity })
+        Some(ConnectionSlot { connections: self.clone(), id, kind, activity })
     }
 
     /// Closes the connection that has been idle longest: of this address, or of the address with the most connections.
@@ -173,12 +173,12 @@ impl State {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut state = lock(&self.connections.0.state);
         match self.kind {
-            PlaceKind::Overflow => state.overflow -= 1,
-            PlaceKind::Regular => _ = state.remove(self.id),
+            ConnectionSlotKind::Overflow => state.overflow -= 1,
+            ConnectionSlotKind::Regular => _ = state.remove(self.id),
         }
     }
 }
@@ -196,10 +196,10 @@ mod tests {
     }
 
     /// Makes a connection look idle for long.
-    fn age(place: &Place) {
+    fn age(slot: &ConnectionSlot) {
         let long_ago = Instant::now().checked_sub(MIN_AGE * 2).expect("a machine that has run for seconds");
-        place.activity.progress.store(0, Ordering::Relaxed);
-        assert!(place.activity.start <= long_ago, "the table is old enough");
+        slot.activity.progress.store(0, Ordering::Relaxed);
+        assert!(slot.activity.start <= long_ago, "the table is old enough");
     }
 
     fn old_table(limit: usize, limit_per_address: usize) -> Connections {
@@ -207,8 +207,8 @@ mod tests {
         Connections(Arc::new(Shared { limit, limit_per_address, start, state: Mutex::default(), refused: AtomicU64::new(0) }))
     }
 
-    fn admit(connections: &Connections, number: u8) -> Place {
-        connections.admit(address(number), AddressLimit::On).expect("a place")
+    fn admit(connections: &Connections, number: u8) -> ConnectionSlot {
+        connections.admit(address(number), AddressLimit::On).expect("a slot")
     }
 
     #[test]
@@ -219,10 +219,10 @@ mod tests {
         age(&first);
         age(&other);
         let third = admit(&connections, 1);
-        assert_eq!(third.kind, PlaceKind::Regular);
+        assert_eq!(third.kind, ConnectionSlotKind::Regular);
         assert!(first.activity.closed().now_or_never().is_some(), "the oldest of this address is closed");
         assert!(other.activity.closed().now_or_never().is_none());
-        assert_eq!(admit(&connections, 1).kind, PlaceKind::Overflow, "the others made progress a moment ago");
+        assert_eq!(admit(&connections, 1).kind, ConnectionSlotKind::Overflow, "the others made progress a moment ago");
         drop((first, second, third, other));
         assert_eq!(connections.figures().used, 0);
         assert!(lock(&connections.0.state).addresses.is_empty());
@@ -235,31 +235,31 @@ mod tests {
         let busy = admit(&connections, 1);
         busy.activity.begin_work();
         age(&busy);
-        assert_eq!(admit(&connections, 1).kind, PlaceKind::Overflow);
+        assert_eq!(admit(&connections, 1).kind, ConnectionSlotKind::Overflow);
         busy.activity.end_work();
-        assert_eq!(admit(&connections, 1).kind, PlaceKind::Regular);
+        assert_eq!(admit(&connections, 1).kind, ConnectionSlotKind::Regular);
     }
 
     #[test]
     fn the_address_with_the_most_connections_makes_room_for_another_address() {
         // attack 54
         let connections = old_table(4, 3);
-        let crowd: Vec<Place> = (0..3).map(|_| admit(&connections, 1)).collect();
+        let crowd: Vec<ConnectionSlot> = (0..3).map(|_| admit(&connections, 1)).collect();
         let lone = admit(&connections, 2);
         crowd.iter().chain([&lone]).for_each(age);
-        assert_eq!(admit(&connections, 3).kind, PlaceKind::Regular);
+        assert_eq!(admit(&connections, 3).kind, ConnectionSlotKind::Regular);
         assert!(lone.activity.closed().now_or_never().is_none());
-        assert_eq!(crowd.iter().filter(|place| place.activity.closed().now_or_never().is_some()).count(), 1);
+        assert_eq!(crowd.iter().filter(|slot| slot.activity.closed().now_or_never().is_some()).count(), 1);
     }
 
     #[test]
     fn a_trusted_proxy_has_no_limit_of_its_own_and_the_overflow_has_one() {
         // attack 54
         let connections = old_table(3, 1);
-        let proxied: Vec<Place> = (0..3).filter_map(|_| connections.admit(address(1), AddressLimit::Off)).collect();
-        assert!(proxied.iter().all(|place| place.kind == PlaceKind::Regular));
+        let proxied: Vec<ConnectionSlot> = (0..3).filter_map(|_| connections.admit(address(1), AddressLimit::Off)).collect();
+        assert!(proxied.iter().all(|slot| slot.kind == ConnectionSlotKind::Regular));
         let overflow: Vec<_> = (0..=MAX_OVERFLOW).map(|_| connections.admit(address(2), AddressLimit::On)).collect();
-        assert_eq!(overflow.iter().flatten().filter(|place| place.kind == PlaceKind::Overflow).count(), MAX_OVERFLOW);
+        assert_eq!(overflow.iter().flatten().filter(|slot| slot.kind == ConnectionSlotKind::Overflow).count(), MAX_OVERFLOW);
         assert!(overflow.last().is_some_and(Option::is_none));
         drop(overflow);
         assert_eq!(lock(&connections.0.state).overflow, 0);
