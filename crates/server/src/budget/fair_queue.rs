@@ -72,9 +72,9 @@ impl FairQueue {
             Entered::Full => None,
             Entered::Waiting(ticket, granted) => {
                 // A request that is given up leaves the queue too.
-                let place = Place { queue: &self.0, caller, ticket };
+                let queued = QueuedRequest { queue: &self.0, caller, ticket };
                 let granted = tokio::time::timeout(self.0.limits.timeout, granted).await;
-                drop(place);
+                drop(queued);
                 granted.ok().and_then(Result::ok)
             }
         };
@@ -183,14 +183,14 @@ impl State {
     }
 }
 
-/// A place in the queue; dropping it ends the wait.
-struct Place<'q> {
+/// A request that waits for a slot; dropping it ends the wait.
+struct QueuedRequest<'q> {
     queue: &'q Arc<Shared>,
     caller: CallerKey,
     ticket: u64,
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuedRequest<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.queue.state);
         let Some(line) = state.callers.get_mut(&self.caller) else { return };
@@ -268,8 +268,8 @@ mod tests {
         let queue = queue(1, 1);
         let held = queue.acquire(caller(1)).await.expect("a slot");
         let mut waiting: Vec<_> = (0..4).map(|_| Box::pin(queue.acquire(caller(1)))).collect();
-        for place in &mut waiting {
-            assert!(futures_util::poll!(place.as_mut()).is_pending());
+        for request in &mut waiting {
+            assert!(futures_util::poll!(request.as_mut()).is_pending());
         }
         assert!(queue.acquire(caller(1)).now_or_never().expect("at once").is_err(), "four of one caller wait");
         assert_eq!((queue.figures().waiting, queue.figures().refused), (4, 1));
