@@ -47,9 +47,9 @@ impl RowChange {
 
 /// Where a row stands in the body: `/payload` or `/payload/3`.
 #[derive(Clone, Copy)]
-struct RowPlace(Option<usize>);
+struct RowPointer(Option<usize>);
 
-impl RowPlace {
+impl RowPointer {
     fn path(self) -> String {
         let mut path = Pointer::at("/payload");
         if let Some(index) = self.0 {
@@ -87,18 +87,18 @@ impl<'c> Writing<'c, '_> {
             if self.faults.is_full() {
                 break;
             }
-            let place = RowPlace(is_list.then_some(index));
-            if body.faults.has_path(&place.path()) {
+            let pointer = RowPointer(is_list.then_some(index));
+            if body.faults.has_path(&pointer.path()) {
                 // It is no object.
                 continue;
             }
             let known = self.faults.len();
             let mut change = match operation {
-                WriteOperation::Create | WriteOperation::Update => self.row(row, place, address, is_list),
+                WriteOperation::Create | WriteOperation::Update => self.row(row, pointer, address, is_list),
                 WriteOperation::Delete | WriteOperation::Restore => RowChange::default(),
             };
             if operation == WriteOperation::Create {
-                self.require(&change, place);
+                self.require(&change, pointer);
             }
             if operation == WriteOperation::Update {
                 self.increments(&body.increment, &mut change);
@@ -106,7 +106,7 @@ impl<'c> Writing<'c, '_> {
                 if change.changes.is_empty() && is_given && self.faults.len() == known {
                     self.faults.add(
                         Code::WriteEmpty,
-                        || place.path(),
+                        || pointer.path(),
                         "there is nothing to change; name at least one field with its new value",
                     );
                 }
@@ -120,7 +120,7 @@ impl<'c> Writing<'c, '_> {
         rows
     }
 
-    fn row(&mut self, row: &PayloadRow, place: RowPlace, address: &WriteAddress<'_>, is_list: bool) -> RowChange {
+    fn row(&mut self, row: &PayloadRow, pointer: RowPointer, address: &WriteAddress<'_>, is_list: bool) -> RowChange {
         let resource = self.resource();
         let operation = self.form.operation();
         let mut change = RowChange::default();
@@ -131,56 +131,56 @@ impl<'c> Writing<'c, '_> {
             }
             let found = resource.field(name).filter(|(_, field)| self.viewer().knows(field) || self.viewer().can_write(field, operation));
             let Some((id, field)) = found else {
-                self.unknown(name, place);
+                self.unknown(name, pointer);
                 continue;
             };
             if operation == WriteOperation::Update && self.access.rules.version == Some(id) {
-                change.version = self.expected_version(field, json, place);
+                change.version = self.expected_version(field, json, pointer);
                 continue;
             }
             if let (WriteOperation::Update, Some(part)) = (operation, resource.key.iter().position(|part| *part == id)) {
-                key[part] = self.value(field, json, place);
+                key[part] = self.value(field, json, pointer);
                 continue;
             }
             if !field.is_writable(operation) {
-                self.not_writable(field, place);
+                self.not_writable(field, pointer);
                 continue;
             }
             if let Some(permission) = field.rules.permission.as_deref().filter(|permission| !self.viewer().has_permission(permission)) {
                 let message = format!("writing `{name}` needs the permission {permission}, which you lack");
-                self.faults.add(Code::WritePermission, || place.field(name), message);
+                self.faults.add(Code::WritePermission, || pointer.field(name), message);
                 continue;
             }
-            change.changes.extend(self.value(field, json, place).map(|value| (id, Change::Set(value))));
+            change.changes.extend(self.value(field, json, pointer).map(|value| (id, Change::Set(value))));
         }
         if operation == WriteOperation::Update {
-            change.key = self.key(key, place, address, is_list);
+            change.key = self.key(key, pointer, address, is_list);
         }
         change
     }
 
     /// The version that a row must have.
-    fn expected_version(&mut self, field: &Field, json: &Json, place: RowPlace) -> Option<Value> {
+    fn expected_version(&mut self, field: &Field, json: &Json, pointer: RowPointer) -> Option<Value> {
         let name = &field.name;
         let (code, message) = if !self.viewer().sees_unmasked(field) {
             (Code::MaskedField, format!("`{name}` is masked for you; a masked version cannot be compared"))
         } else if *json == Json::Null {
             (Code::NullValue, format!("`{name}` is the version that the row must have, and never null; leave it out to compare none"))
         } else {
-            return self.value(field, json, place);
+            return self.value(field, json, pointer);
         };
-        self.faults.add(code, || place.field(name), message);
+        self.faults.add(code, || pointer.field(name), message);
         None
     }
 
     /// The key of a row, if the payload names the row by it. Elsewhere it may only repeat the key of the address.
-    fn key(&mut self, found: Vec<Option<Value>>, place: RowPlace, address: &WriteAddress<'_>, is_list: bool) -> Vec<Value> {
+    fn key(&mut self, found: Vec<Option<Value>>, pointer: RowPointer, address: &WriteAddress<'_>, is_list: bool) -> Vec<Value> {
         let resource = self.resource();
         let is_named_here = is_list || (self.form == WriteForm::UpdateById && address.id.is_none());
         for ((part, field), index) in found.iter().zip(resource.key_fields()).zip(0..) {
             let name = &field.name;
             let message = match (part, is_named_here) {
-                (None | Some(Value::Null), true) if self.faults.has_path(&place.field(name)) => continue,
+                (None | Some(Value::Null), true) if self.faults.has_path(&pointer.field(name)) => continue,
                 (None | Some(Value::Null), true) if is_list => format!("an item of the list needs the key of its row: `{name}`"),
                 (None | Some(Value::Null), true) => format!("`payload` needs the key of the row: `{name}`"),
                 (Some(_), false) if self.form == WriteForm::Update => {
@@ -195,7 +195,7 @@ impl<'c> Writing<'c, '_> {
                 }
                 (None, _) | (Some(_), true) => continue,
             };
-            self.faults.add(Code::WriteIdentifier, || place.field(name), message);
+            self.faults.add(Code::WriteIdentifier, || pointer.field(name), message);
         }
         if is_named_here { found.into_iter().collect::<Option<_>>().unwrap_or_default() } else { Vec::new() }
     }
@@ -223,13 +223,13 @@ impl<'c> Writing<'c, '_> {
         self.resource().fields.iter().filter(can_write).map(|field| field.name.as_str()).collect()
     }
 
-    fn unknown(&mut self, name: &str, place: RowPlace) {
+    fn unknown(&mut self, name: &str, pointer: RowPointer) {
         let hint = did_you_mean(name, &self.writable_names());
         let message = format!("`{}` has no field `{}`{hint}", self.resource().full_name, shorten(name));
-        self.faults.add(Code::WriteUnknownField, || place.field(name), message);
+        self.faults.add(Code::WriteUnknownField, || pointer.field(name), message);
     }
 
-    fn not_writable(&mut self, field: &Field, place: RowPlace) {
+    fn not_writable(&mut self, field: &Field, pointer: RowPointer) {
         let name = &field.name;
         let operation = self.form.operation();
         let message = match (field.rules.write, operation) {
@@ -239,12 +239,12 @@ impl<'c> Writing<'c, '_> {
             (None, _) if field.preset(operation).is_some() => format!("`{name}` is set by the server"),
             (None, _) => format!("`{name}` cannot be written"),
         };
-        self.faults.add(Code::NotWritable, || place.field(name), message);
+        self.faults.add(Code::NotWritable, || pointer.field(name), message);
     }
 
     /// A checked value, or a fault.
-    fn value(&mut self, field: &Field, json: &Json, place: RowPlace) -> Option<Value> {
-        let path = || place.field(&field.name);
+    fn value(&mut self, field: &Field, json: &Json, pointer: RowPointer) -> Option<Value> {
+        let path = || pointer.field(&field.name);
         match values::check(field, json) {
             Ok(value) => Some(value),
             Err((code, message)) => {
@@ -255,15 +255,15 @@ impl<'c> Writing<'c, '_> {
     }
 
     /// Reports the values that a new row lacks.
-    fn require(&mut self, change: &RowChange, place: RowPlace) {
+    fn require(&mut self, change: &RowChange, pointer: RowPointer) {
         let resource = self.resource();
         for (id, field) in resource.fields.iter().enumerate() {
             let is_given = change.fields().any(|given| given == id);
-            let has_fault = self.faults.has_path(&place.field(&field.name));
+            let has_fault = self.faults.has_path(&pointer.field(&field.name));
             if field.is_required() && field.preset(WriteOperation::Create).is_none() && !is_given && !has_fault {
                 let name = &field.name;
                 let message = format!("a new row needs `{name}` of type {}", field.kind.name());
-                self.faults.add(Code::RequiredValue, || place.field(name), message);
+                self.faults.add(Code::RequiredValue, || pointer.field(name), message);
             }
         }
     }
