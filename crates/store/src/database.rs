@@ -83,11 +83,11 @@ impl Database {
         }
     }
 
-    /// The database and the user that this process reads it as, for messages.
-    pub fn place(&self) -> String {
+    /// The database, its servers and the user, for messages.
+    pub fn describe(&self) -> String {
         match &self.0 {
-            Engine::Postgres(postgres) => postgres.place(),
-            Engine::Sqlite(sqlite) => sqlite.place(),
+            Engine::Postgres(postgres) => postgres.describe(),
+            Engine::Sqlite(sqlite) => sqlite.describe(),
         }
     }
 

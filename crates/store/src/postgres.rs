@@ -239,8 +239,8 @@ impl Postgres {
         self.pool.manager().connector.figures()
     }
 
-    pub(crate) fn place(&self) -> String {
-        self.pool.manager().connector.place()
+    pub(crate) fn describe(&self) -> String {
+        self.pool.manager().connector.describe()
     }
 
     async fn probe<T>(&self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {

@@ -137,7 +137,7 @@ impl Sqlite {
         Ok(Sqlite { pool: Arc::new(pool), timeout, stall_timeout, stream_timeout, memory, context: AnswerContext::default() })
     }
 
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match &self.pool.location {
             Location::File(path) => format!("the SQLite file {path:?}"),
             Location::Memory(_) => "the database in memory".to_owned(),

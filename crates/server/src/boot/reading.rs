@@ -19,7 +19,7 @@ pub(super) async fn read<'d, T>(
         answer = read().await;
     }
     answer.map_err(|error| match error {
-        Error::Timeout => unanswered(&database.place()),
+        Error::Timeout => unanswered(&database.describe()),
         error => BootError(format!("{variable}: {error}")),
     })
 }

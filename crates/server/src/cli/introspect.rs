@@ -48,7 +48,7 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
     let database = boot::open_existing(config, &Catalog::default(), Content::Tables).await?;
     let mut schema = database.sampled_schema().await.map_err(unusable)?;
     if schema.tables.is_empty() && !arguments.update {
-        let problem = format!("no table or view can be read in {}", database.place());
+        let problem = format!("no table or view can be read in {}", database.describe());
         return Err(CommandError(format!(
             "DATABASE_URL: {problem}; check that it is your database, and create its tables or grant SELECT on them"
         )));

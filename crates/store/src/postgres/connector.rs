@@ -238,7 +238,7 @@ impl Connector {
 
     /// The database, the servers and the user, for messages. Without a user the driver takes that of the process; without a database, the
     /// server takes the one with the user's name.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let user = self.dsn.config.get_user();
         let database = self.dsn.config.get_dbname().or(user).map_or(String::new(), |name| format!(" {name:?}"));
         let user = user.map_or(String::new(), |user| format!(" as user {user:?}"));
