@@ -165,18 +165,18 @@ pub(super) fn unplanned(caller: &Caller, error: WriteError) -> Problem {
     }
 }
 
-/// The faults with their places in the body, for the client.
+/// The faults with their pointers into the body, for the client.
 fn described(plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
     let mut described = Vec::new();
     for fault in faults {
         let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id, fault.item)).collect();
         let message = message(fault.kind, &fields);
         if fields.is_empty() {
-            described.push(WriteFaultCode { kind: fault.kind, path: place(plan, fault, None), message: message.clone() });
+            described.push(WriteFaultCode { kind: fault.kind, path: pointer(plan, fault, None), message: message.clone() });
         }
         for id in &fault.fields {
             let Some(name) = plan.payload_name(*id, fault.item) else { continue };
-            let path = place(plan, fault, Some((*id, name)));
+            let path = pointer(plan, fault, Some((*id, name)));
             described.push(WriteFaultCode { kind: fault.kind, path, message: message.clone() });
         }
     }
@@ -184,8 +184,8 @@ fn described(plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode>
     described
 }
 
-/// Where a fault is in the body.
-fn place(plan: &WritePlan<'_>, fault: &WriteFault, field: Option<(FieldId, &str)>) -> String {
+/// The pointer to a fault in the body.
+fn pointer(plan: &WritePlan<'_>, fault: &WriteFault, field: Option<(FieldId, &str)>) -> String {
     let has_payload = matches!(plan.form.operation(), WriteOperation::Create | WriteOperation::Update);
     if !has_payload {
         return String::new();
