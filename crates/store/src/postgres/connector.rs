@@ -40,7 +40,7 @@ pub(super) struct Connector {
     pub(super) tls: MakeRustlsConnect,
     timeouts: HostTimeouts,
     /// The hosts of the DSN, those that are names with their lookups.
-    places: Vec<(DsnHost, Option<Name>)>,
+    dsn_hosts: Vec<(DsnHost, Option<Name>)>,
     /// The state of each address.
     known: Mutex<HashMap<Endpoint, Arc<PostgresHost>>>,
     /// Which host is first, if the hosts take turns.
@@ -102,11 +102,11 @@ impl Connector {
             (Some(Host::Tcp(name)), None) => Some(Name::new(name, host.port)),
             _ => None,
         };
-        let places = dsn.hosts.iter().map(|host| (host.clone(), name(host))).collect();
+        let dsn_hosts = dsn.hosts.iter().map(|host| (host.clone(), name(host))).collect();
         // Processes that start together begin with different hosts.
         let turn = AtomicUsize::new(RandomState::new().hash_one(0) as usize);
         let (known, primary, reachability) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Connector { dsn, tls, timeouts, places, known, turn, primary, reachability }
+        Connector { dsn, tls, timeouts, dsn_hosts, known, turn, primary, reachability }
     }
 
     /// Connects to the first host that answers, and runs a statement there if there is one. Fails with [`Error::Unavailable`].
@@ -295,9 +295,9 @@ impl Connector {
     fn lookups(&self) -> impl Iterator<Item = impl Future<Output = (usize, Result<Vec<Arc<PostgresHost>>, HostFailure>)>> {
         let takes_turns = self.dsn.config.get_load_balance_hosts() == LoadBalanceHosts::Random;
         let turn = if takes_turns { self.turn.fetch_add(1, Ordering::Relaxed) } else { 0 };
-        let start = turn % self.places.len().max(1);
-        let places = self.places.iter().cycle().skip(start).take(self.places.len());
-        places.enumerate().map(move |(place, (host, name))| async move {
+        let start = turn % self.dsn_hosts.len().max(1);
+        let dsn_hosts = self.dsn_hosts.iter().cycle().skip(start).take(self.dsn_hosts.len());
+        dsn_hosts.enumerate().map(move |(place, (host, name))| async move {
             let mut found = self.endpoints(host, name.as_ref()).await;
             if let Ok(hosts) = &mut found {
                 let start = turn % hosts.len().max(1);
