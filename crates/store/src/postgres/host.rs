@@ -4,7 +4,7 @@
 //! long has its host asked for a sign of life, by one new connection at a time. `host_state` decides what follows from its end.
 //!
 //! New connections may work while those from before pass nothing on, such as behind a proxy after a failover. So each timeout of a statement
-//! raises a doubt: a connection that had no answer since then is asked before it is used again. If one does not answer, the others are lost.
+//! is counted: a connection that had no answer since then is asked before it is used again. If one does not answer, the others are lost.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -73,11 +73,12 @@ pub(super) struct PostgresHost {
     ended: watch::Sender<u64>,
     answers: AtomicU64,
     /// How many statements timed out.
-    doubts: AtomicU64,
-    /// The newest doubt that an answer came after.
-    settled: AtomicU64,
-    /// The newest doubt that a connection did not settle when it was asked. Those that had no answer since are not used again.
-    confirmed: AtomicU64,
+    statement_timeouts: AtomicU64,
+    /// The number of the newest timeout after which an answer came.
+    answered_timeouts: AtomicU64,
+    /// The number of the newest timeout since which a connection is dead: it was asked, and did not answer. Those that had no answer since
+    /// this timeout are not used again.
+    dead_since_timeout: AtomicU64,
 }
 
 /// Counts the answers of all connections to a host while a trial waits. A host that is too busy for a new connection may still answer others.
@@ -104,9 +105,9 @@ impl PostgresHost {
             observers: AtomicUsize::new(0),
             ended: watch::Sender::new(0),
             answers: AtomicU64::new(0),
-            doubts: AtomicU64::new(0),
-            settled: AtomicU64::new(0),
-            confirmed: AtomicU64::new(0),
+            statement_timeouts: AtomicU64::new(0),
+            answered_timeouts: AtomicU64::new(0),
+            dead_since_timeout: AtomicU64::new(0),
         }
     }
 
@@ -176,31 +177,31 @@ impl PostgresHost {
         }
     }
 
-    pub(super) fn doubts(&self) -> u64 {
-        self.doubts.load(Ordering::Relaxed)
+    pub(super) fn statement_timeouts(&self) -> u64 {
+        self.statement_timeouts.load(Ordering::Relaxed)
     }
 
-    pub(super) fn confirmed(&self) -> u64 {
-        self.confirmed.load(Ordering::Relaxed)
+    pub(super) fn dead_since_timeout(&self) -> u64 {
+        self.dead_since_timeout.load(Ordering::Relaxed)
     }
 
     /// A statement timed out.
-    pub(super) fn doubt(&self) {
-        self.doubts.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn note_timeout(&self) {
+        self.statement_timeouts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An answer came after this doubt.
-    pub(super) fn settle(&self, doubt: u64) {
-        self.settled.fetch_max(doubt, Ordering::Relaxed);
+    /// An answer came after the timeout of this number.
+    pub(super) fn note_answer_after(&self, timeout: u64) {
+        self.answered_timeouts.fetch_max(timeout, Ordering::Relaxed);
     }
 
-    /// A connection without an answer since this doubt was asked, and did not answer.
-    pub(super) fn confirm(&self, doubt: u64) {
-        self.confirmed.fetch_max(doubt, Ordering::Relaxed);
+    /// A connection without an answer since the timeout of this number was asked, and did not answer.
+    pub(super) fn note_dead_connections(&self, timeout: u64) {
+        self.dead_since_timeout.fetch_max(timeout, Ordering::Relaxed);
     }
 
-    fn is_doubted(&self) -> bool {
-        self.settled.load(Ordering::Relaxed) < self.doubts()
+    fn has_unanswered_timeout(&self) -> bool {
+        self.answered_timeouts.load(Ordering::Relaxed) < self.statement_timeouts()
     }
 }
 
@@ -230,7 +231,7 @@ impl Observation {
 
     fn trial(&self, end: TrialEnd) -> Trial {
         let others_answered = self.host.answers.load(Ordering::Relaxed) != self.answers;
-        Trial { began: self.began, end, others_answered, is_doubted: self.host.is_doubted() }
+        Trial { began: self.began, end, others_answered, has_unanswered_timeout: self.host.has_unanswered_timeout() }
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) struct Trial {
     /// Whether any other connection to the host had an answer meanwhile.
     pub(super) others_answered: bool,
     /// Whether a statement timed out, and the host has answered nothing since.
-    pub(super) is_doubted: bool,
+    pub(super) has_unanswered_timeout: bool,
 }
 
 /// What follows from the end of a trial.
@@ -109,7 +109,7 @@ impl HostState {
             TrialEnd::Refused => self.refused(),
             _ if is_outdated => Consequence::Nothing,
             TrialEnd::Unreachable => self.busy(now),
-            TrialEnd::LoginOnly if !trial.is_doubted => self.busy(now),
+            TrialEnd::LoginOnly if !trial.has_unanswered_timeout => self.busy(now),
             TrialEnd::NoAnswer | TrialEnd::LoginOnly if trial.others_answered => self.busy(now),
             TrialEnd::NoAnswer | TrialEnd::LoginOnly => self.silent(now),
         }
@@ -138,7 +138,7 @@ impl HostState {
             TrialEnd::Connected => self.connected(now),
             TrialEnd::Refused => self.refused(),
             _ if probe.others_answered => Consequence::Nothing,
-            TrialEnd::LoginOnly if !probe.is_doubted => Consequence::Nothing,
+            TrialEnd::LoginOnly if !probe.has_unanswered_timeout => Consequence::Nothing,
             TrialEnd::LoginOnly | TrialEnd::Unreachable | TrialEnd::NoAnswer => self.silent(now),
         }
     }
@@ -186,7 +186,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn trial(began: Instant, end: TrialEnd) -> Trial {
-        Trial { began, end, others_answered: false, is_doubted: false }
+        Trial { began, end, others_answered: false, has_unanswered_timeout: false }
     }
 
     fn silent(now: Instant) -> HostState {
@@ -270,8 +270,8 @@ mod tests {
         let login = trial(start, TrialEnd::LoginOnly);
         assert_eq!(state.end_probe(login, start + SECOND), Consequence::Nothing);
         assert_eq!(state.condition(), Condition::Answering, "a pooler may have no free connection");
-        let doubted = Trial { is_doubted: true, ..login };
-        assert_eq!(state.end_probe(doubted, start + SECOND), Consequence::Lost { is_logged: true });
+        let timed_out = Trial { has_unanswered_timeout: true, ..login };
+        assert_eq!(state.end_probe(timed_out, start + SECOND), Consequence::Lost { is_logged: true });
         assert_eq!(state.end_trial(login, start + SECOND), Consequence::Nothing);
         assert_eq!(state.condition(), Condition::Silent, "a login does not bring it back");
     }

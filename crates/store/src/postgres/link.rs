@@ -22,49 +22,49 @@ pub(super) struct HostLink {
     pub(super) connector: Arc<Connector>,
     /// How often the host had been silent before.
     silences: u64,
-    /// How many doubts there were about the host at the last answer.
-    doubts: AtomicU64,
+    /// How many statements on the host had timed out at the last answer.
+    timeouts_at_answer: AtomicU64,
 }
 
 impl HostLink {
     pub(super) fn new(host: Arc<PostgresHost>, connector: Arc<Connector>) -> Self {
-        let (silences, doubts) = (host.silences(), AtomicU64::new(host.doubts()));
-        HostLink { host, connector, silences, doubts }
+        let (silences, timeouts_at_answer) = (host.silences(), AtomicU64::new(host.statement_timeouts()));
+        HostLink { host, connector, silences, timeouts_at_answer }
     }
 
-    fn doubts(&self) -> u64 {
-        self.doubts.load(Ordering::Relaxed)
+    fn timeouts_at_answer(&self) -> u64 {
+        self.timeouts_at_answer.load(Ordering::Relaxed)
     }
 
     /// Whether the connection is not used again: its host fell silent since it was made, or another one that had no answer for as long was
     /// asked in vain.
     pub(super) fn is_lost(&self) -> bool {
-        self.host.silences() != self.silences || self.doubts() < self.host.confirmed()
+        self.host.silences() != self.silences || self.timeouts_at_answer() < self.host.dead_since_timeout()
     }
 
     /// Whether a statement on the host timed out since the connection had an answer.
-    pub(super) fn is_doubted(&self) -> bool {
-        self.doubts() < self.host.doubts()
+    pub(super) fn has_unanswered_timeout(&self) -> bool {
+        self.timeouts_at_answer() < self.host.statement_timeouts()
     }
 
     /// A statement on this connection timed out.
     pub(super) fn note_timeout(&self) {
-        self.host.doubt();
+        self.host.note_timeout();
         self.connector.probe(&self.host, Instant::now());
     }
 
     pub(super) fn note_answer(&self) {
         self.host.note_answer();
-        let doubts = self.host.doubts();
-        if self.doubts() != doubts {
-            self.doubts.store(doubts, Ordering::Relaxed);
-            self.host.settle(doubts);
+        let timeouts = self.host.statement_timeouts();
+        if self.timeouts_at_answer() != timeouts {
+            self.timeouts_at_answer.store(timeouts, Ordering::Relaxed);
+            self.host.note_answer_after(timeouts);
         }
     }
 
-    /// The connection was asked while it was doubted, and did not answer.
+    /// The connection was asked after a timeout on its host, and did not answer.
     pub(super) fn note_silence(&self) {
-        self.host.confirm(self.host.doubts());
+        self.host.note_dead_connections(self.host.statement_timeouts());
     }
 
     /// Waits for a step on the connection, as long as its host answers.

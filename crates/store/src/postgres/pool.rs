@@ -131,7 +131,7 @@ impl managed::Manager for Manager {
         if connection.client.is_closed() || link.is_lost() {
             return Err(RecycleError::message("the connection is closed, or its host does not answer"));
         }
-        if link.is_doubted() {
+        if link.has_unanswered_timeout() {
             let asked = tokio::time::timeout(link.host.timeouts.probe_delay, connection.client.check_connection());
             if !asked.await.is_ok_and(|answer| answer.is_ok()) {
                 link.note_silence();
