@@ -26,9 +26,9 @@ mod stream;
 mod tls;
 mod trial;
 mod value_encoder;
+mod write_retries;
 mod write_role;
 mod write_session;
-mod write_tries;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

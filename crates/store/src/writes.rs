@@ -10,7 +10,7 @@ use query::catalog::FieldId;
 use crate::Error;
 
 pub(crate) use diagnosis::diagnose;
-pub(crate) use session::{Again, DatabaseRefusal, RefusalKind, Savepoint, SessionError, Statement, WriteSession};
+pub(crate) use session::{DatabaseRefusal, RefusalKind, RetryReason, Savepoint, SessionError, Statement, WriteSession};
 pub(crate) use transaction::{TransactionError, write};
 
 /// How often a write is tried if deadlocks or conflicts end it, the first time included.

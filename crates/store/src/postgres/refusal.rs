@@ -2,7 +2,7 @@
 
 use tokio_postgres::error::DbError;
 
-use crate::writes::{Again, DatabaseRefusal, RefusalKind, SessionError};
+use crate::writes::{DatabaseRefusal, RefusalKind, RetryReason, SessionError};
 
 /// What a statement is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +25,10 @@ const RAISE: &str = "exec_stmt_raise";
 pub(super) fn session_error(error: &DbError, purpose: Purpose) -> Option<SessionError> {
     let code = error.code().code();
     if matches!(code, "40001" | "40P01") {
-        return Some(SessionError::Again(Again::Conflict));
+        return Some(SessionError::Retry(RetryReason::Conflict));
     }
     if crate::error::is_stale(error) {
-        return Some(SessionError::Again(Again::Stale));
+        return Some(SessionError::Retry(RetryReason::Stale));
     }
     let constraint = |kind| {
         let name = error.constraint().or_else(|| remote_name(error, "constraint")).unwrap_or_default();

@@ -16,14 +16,14 @@ use crate::assemble::{Gathered, Keys};
 use crate::run::{AnswerContext, KeyedRows, RelatedRows, RunningStatement, StatementPart, is_cached};
 use crate::settings::{HostFigures, PoolFigures, Prepare};
 use crate::writes::{
-    Again, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
+    RetryReason, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
 };
 use crate::{DatabaseSettings, Error};
 
 use super::refusal::{Purpose, session_error};
 use super::row_encoder::column;
 use super::rows::{Related, gather, gathered, related};
-use super::write_tries::Tries;
+use super::write_retries::WriteRetries;
 use super::{Connection, Lease, LeaseState, Pool, Postgres, WRITER_LIMITS, bind, figures, is_stale, lease_until};
 
 /// A transaction that waited for a row sees its new version.
@@ -65,21 +65,21 @@ impl PostgresWrites {
 
     /// One timeout counts for a whole write and its repetitions.
     pub(crate) async fn write(&self, query: &WriteQuery) -> Result<Written, WriteFailure> {
-        let mut tries = Tries::begin(self.postgres.deadline());
+        let mut retries = WriteRetries::begin(self.postgres.deadline());
         loop {
-            match Box::pin(self.try_write(query, &tries)).await {
-                Err(TransactionError::Again(reason)) if tries.count(&reason) => {}
+            match Box::pin(self.try_write(query, &retries)).await {
+                Err(TransactionError::Retry(reason)) if retries.may_retry(&reason) => {}
                 result => return result.map_err(failure),
             }
         }
     }
 
-    async fn try_write(&self, query: &WriteQuery, tries: &Tries) -> Result<Written, TransactionError> {
-        let mut session = self.begin(query.dialect, tries).await?;
+    async fn try_write(&self, query: &WriteQuery, retries: &WriteRetries) -> Result<Written, TransactionError> {
+        let mut session = self.begin(query.dialect, retries).await?;
         let written = match write(&mut session, query).await {
             // Without its COMMIT the server rolls the transaction back.
             Err(TransactionError::Store(Error::Unavailable(reason))) if session.lease.is_gone() => {
-                return Err(session.lost(reason, tries));
+                return Err(session.lost(reason, retries));
             }
             result => result?,
         };
@@ -87,31 +87,31 @@ impl PostgresWrites {
             // Deferred constraints are checked here.
             session.end("SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK").await?;
         } else {
-            session.commit(tries).await?;
+            session.commit(retries).await?;
         }
         Ok(written)
     }
 
     pub(crate) async fn diagnose(&self, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
-        let tries = Tries::begin(self.postgres.deadline());
+        let retries = WriteRetries::begin(self.postgres.deadline());
         let asked = async {
-            let mut session = self.begin(diagnosis.dialect, &tries).await?;
+            let mut session = self.begin(diagnosis.dialect, &retries).await?;
             let faults = diagnose(&mut session, diagnosis).await?;
             session.end("ROLLBACK").await?;
             Ok(faults)
         };
         match asked.await {
             // The write itself is tried again.
-            Err(TransactionError::Again(_) | TransactionError::Unexplained) => Ok(Vec::new()),
+            Err(TransactionError::Retry(_) | TransactionError::Unexplained) => Ok(Vec::new()),
             result => result.map_err(failure),
         }
     }
 
     /// A connection for a transaction, which begins with its first statement. A dropped session rolls it back.
-    async fn begin(&self, dialect: Dialect, tries: &Tries) -> Result<PostgresSession<'_>, Error> {
-        let mut lease = lease_until(&self.pool, tries.deadline).await?;
-        lease.set_deadline(Some(tries.deadline));
-        if tries.stale > 0 {
+    async fn begin(&self, dialect: Dialect, retries: &WriteRetries) -> Result<PostgresSession<'_>, Error> {
+        let mut lease = lease_until(&self.pool, retries.deadline).await?;
+        lease.set_deadline(Some(retries.deadline));
+        if retries.stale > 0 {
             lease.forget_statements();
         }
         let begin = match dialect {
@@ -127,9 +127,9 @@ fn failure(error: TransactionError) -> WriteFailure {
     match error {
         TransactionError::Refused(refusal) => WriteFailure::Refused(refusal),
         TransactionError::Unexplained => WriteFailure::Unexplained,
-        TransactionError::Again(Again::Conflict) => unavailable("other writes kept changing the same rows"),
-        TransactionError::Again(Again::Stale) => unavailable("tables of the write kept changing"),
-        TransactionError::Again(Again::Lost { reason, .. }) => WriteFailure::Store(Error::Unavailable(reason)),
+        TransactionError::Retry(RetryReason::Conflict) => unavailable("other writes kept changing the same rows"),
+        TransactionError::Retry(RetryReason::Stale) => unavailable("tables of the write kept changing"),
+        TransactionError::Retry(RetryReason::ConnectionLost { reason, .. }) => WriteFailure::Store(Error::Unavailable(reason)),
         TransactionError::InDoubt(error) => WriteFailure::InDoubt(error),
         TransactionError::Store(error) => WriteFailure::Store(error),
     }
@@ -172,12 +172,12 @@ impl PostgresSession<'_> {
     }
 
     /// The connection was lost before the COMMIT was sent.
-    fn lost(&self, reason: String, tries: &Tries) -> TransactionError {
-        TransactionError::Again(Again::Lost { reason, was_old: self.lease.made_at() < tries.began })
+    fn lost(&self, reason: String, retries: &WriteRetries) -> TransactionError {
+        TransactionError::Retry(RetryReason::ConnectionLost { reason, was_old: self.lease.made_at() < retries.began })
     }
 
     /// Once the COMMIT is sent, the transaction is in doubt until the server answers.
-    async fn commit(mut self, tries: &Tries) -> Result<(), TransactionError> {
+    async fn commit(mut self, retries: &WriteRetries) -> Result<(), TransactionError> {
         // No statement was sent.
         if self.begin.is_some() {
             return Ok(());
@@ -196,7 +196,7 @@ impl PostgresSession<'_> {
                 sorted(Err(error), Purpose::Change).map_err(Error::from)?.map_err(Into::into)
             }
             Ok(Err(error)) if is_sent => Err(TransactionError::InDoubt(error.into())),
-            Ok(Err(error)) => Err(self.lost(Error::from(error).to_string(), tries)),
+            Ok(Err(error)) => Err(self.lost(Error::from(error).to_string(), retries)),
             Err(error) if is_sent => Err(TransactionError::InDoubt(error)),
             Err(error) => Err(TransactionError::Store(error)),
         }

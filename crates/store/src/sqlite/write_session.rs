@@ -82,7 +82,7 @@ impl SqliteWrites {
     pub(crate) async fn diagnose(&self, diagnosis: Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
         let work = move |session: &mut SqliteSession<'_>, runtime: &Handle| runtime.block_on(diagnose(session, &diagnosis));
         match self.transaction(work).await {
-            Err(TransactionError::Again(_) | TransactionError::Unexplained) => Ok(Vec::new()),
+            Err(TransactionError::Retry(_) | TransactionError::Unexplained) => Ok(Vec::new()),
             result => result.map_err(failure),
         }
     }
@@ -134,7 +134,7 @@ fn failure(error: TransactionError) -> WriteFailure {
     match error {
         TransactionError::Refused(refusal) => WriteFailure::Refused(refusal),
         TransactionError::Unexplained => WriteFailure::Unexplained,
-        TransactionError::Again(_) => WriteFailure::Store(Error::Unavailable("another process kept changing the file".to_owned())),
+        TransactionError::Retry(_) => WriteFailure::Store(Error::Unavailable("another process kept changing the file".to_owned())),
         TransactionError::InDoubt(error) => WriteFailure::InDoubt(error),
         TransactionError::Store(error) => WriteFailure::Store(error),
     }

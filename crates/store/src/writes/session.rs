@@ -91,20 +91,20 @@ pub(crate) enum Savepoint {
 pub(crate) enum SessionError {
     /// The data is refused.
     Refused(DatabaseRefusal),
-    /// The whole transaction is tried again.
-    Again(Again),
+    /// The whole transaction is retried.
+    Retry(RetryReason),
     Store(Error),
 }
 
-/// Why a transaction is tried again. Nothing of it counts.
+/// Why a transaction is retried. Nothing of it counts.
 #[derive(Debug)]
-pub(crate) enum Again {
+pub(crate) enum RetryReason {
     /// A deadlock, or a conflict with other writes.
     Conflict,
     /// A table changed under a prepared statement.
     Stale,
     /// The connection was lost before the COMMIT.
-    Lost {
+    ConnectionLost {
         reason: String,
         /// Whether the connection was made before the write began.
         was_old: bool,
@@ -114,7 +114,7 @@ pub(crate) enum Again {
 impl From<Error> for SessionError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Refused(refusal) if refusal.is_stale() => SessionError::Again(Again::Stale),
+            Error::Refused(refusal) if refusal.is_stale() => SessionError::Retry(RetryReason::Stale),
             error => SessionError::Store(error),
         }
     }

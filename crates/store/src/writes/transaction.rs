@@ -11,7 +11,7 @@ use crate::assemble::{Batch, Gathered, Keys};
 use crate::run::{StatementPart, load};
 
 use super::session::Statement;
-use super::{Again, Savepoint, SessionError, WriteRefusal, WriteSession, Written};
+use super::{RetryReason, Savepoint, SessionError, WriteRefusal, WriteSession, Written};
 
 /// How often a transaction chooses its rows anew, because other writes changed them meanwhile.
 const MAX_CHOICES: usize = 16;
@@ -20,7 +20,7 @@ const MAX_CHOICES: usize = 16;
 pub(crate) enum TransactionError {
     Refused(WriteRefusal),
     Unexplained,
-    Again(Again),
+    Retry(RetryReason),
     /// Nobody knows whether the database committed.
     InDoubt(Error),
     Store(Error),
@@ -36,7 +36,7 @@ impl From<SessionError> for TransactionError {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Refused(_) => TransactionError::Unexplained,
-            SessionError::Again(reason) => TransactionError::Again(reason),
+            SessionError::Retry(reason) => TransactionError::Retry(reason),
             SessionError::Store(error) => TransactionError::Store(error),
         }
     }
@@ -113,7 +113,7 @@ async fn chosen<S: WriteSession>(session: &mut S, target: &Target, lock: &ChildL
         session.savepoint(Savepoint::Undo).await?;
         found = again;
     }
-    Err(TransactionError::Again(Again::Conflict))
+    Err(TransactionError::Retry(RetryReason::Conflict))
 }
 
 fn counted(target: &Target, found: Keys) -> Result<Keys, TransactionError> {

@@ -28,13 +28,16 @@ async fn a_connection_that_closes_before_its_commit_is_old_only_if_the_write_beg
         if was_old {
             drop(lease_until(&writes.pool, postgres.deadline()).await.expect("a connection for the pool"));
         }
-        let tries = Tries::begin(postgres.deadline());
-        let mut session = writes.begin(Dialect::Postgres, &tries).await.expect("a transaction");
+        let retries = WriteRetries::begin(postgres.deadline());
+        let mut session = writes.begin(Dialect::Postgres, &retries).await.expect("a transaction");
         session.batch("SELECT 1").await.expect("begun");
         let pid = async |connection: &mut Connection| connection.client.query_one("SELECT pg_backend_pid()", &[]).await;
         let pid = session.lease.step(session.timeout(), pid).await.expect("a row").get(0);
         terminate(&mut session, pid).await;
-        let lost = session.commit(&tries).await.expect_err("the connection is closed");
-        assert!(matches!(lost, TransactionError::Again(Again::Lost { was_old: found, .. }) if found == was_old), "{lost:?}");
+        let lost = session.commit(&retries).await.expect_err("the connection is closed");
+        assert!(
+            matches!(lost, TransactionError::Retry(RetryReason::ConnectionLost { was_old: found, .. }) if found == was_old),
+            "{lost:?}"
+        );
     }
 }
