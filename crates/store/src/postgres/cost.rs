@@ -14,7 +14,7 @@ use crate::Error;
 
 use super::Postgres;
 use super::explain::explain;
-use super::restarts::Restarts;
+use super::read_retries::ReadRetries;
 
 /// How long an estimate counts: statistics of tables change.
 const ESTIMATE_LIFETIME: Duration = Duration::from_secs(60);
@@ -62,11 +62,11 @@ impl CostLimit {
         if let Some(cost) = self.known(key) {
             return Ok(cost);
         }
-        let mut restarts = Restarts::begin(postgres);
+        let mut retries = ReadRetries::begin(postgres);
         let document = loop {
-            let mut lease = restarts.lease(postgres).await?;
+            let mut lease = retries.lease(postgres).await?;
             match explain(&mut lease, postgres, "FORMAT JSON", (sql, None)).await {
-                Err(error) if restarts.again(&error, &lease) => {}
+                Err(error) if retries.may_retry(&error, &lease) => {}
                 result => break result?,
             }
         };

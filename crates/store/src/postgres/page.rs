@@ -10,18 +10,18 @@ use crate::Error;
 use crate::assemble::{After, Batch, Portion};
 use crate::run::{BatchSize, PageTotal, StatementPart, is_cached, page_total};
 
-use super::restarts::Restarts;
+use super::read_retries::ReadRetries;
 use super::rows::{collect, count, open, total};
 use super::stream::load;
 use super::{Connection, Lease, LeaseState, Postgres, bind, is_stale};
 
 /// The rows of a page with their relations, and the total; none if they do not fit into memory.
 pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(Batch, i64)>, Error> {
-    let mut restarts = Restarts::begin(postgres);
+    let mut retries = ReadRetries::begin(postgres);
     loop {
-        let mut lease = restarts.lease(postgres).await?;
+        let mut lease = retries.lease(postgres).await?;
         match whole(postgres, &mut lease, query).await {
-            Err(error) if restarts.again(&error, &lease) => postgres.context.forget_related_rows(),
+            Err(error) if retries.may_retry(&error, &lease) => postgres.context.forget_related_rows(),
             result => return result,
         }
     }

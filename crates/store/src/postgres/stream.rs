@@ -14,7 +14,7 @@ use crate::run::{
     Streaming, page_total,
 };
 
-use super::restarts::Restarts;
+use super::read_retries::ReadRetries;
 use super::rows::{collect, open, related, take_rows, total};
 use super::{Connection, Lease, LeaseState, Postgres, bind};
 
@@ -164,13 +164,13 @@ pub(super) fn load<'a>(
 
 /// Nothing was sent before the first batch is there, so until then the read can start again.
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamStart, Error> {
-    let (mut restarts, mut statements) = (Restarts::begin(postgres), Statements::Kept);
+    let (mut retries, mut statements) = (ReadRetries::begin(postgres), Statements::Kept);
     loop {
-        let mut lease = restarts.lease(postgres).await?;
+        let mut lease = retries.lease(postgres).await?;
         match first_batch(postgres, &mut lease, query, statements).await {
             // A table changed under a prepared statement, and a failed transaction cannot prepare it again.
             Err(Error::Refused(refusal)) if refusal.is_stale() && statements == Statements::Kept => statements = Statements::Forgotten,
-            Err(error) if restarts.again(&error, &lease) => {}
+            Err(error) if retries.may_retry(&error, &lease) => {}
             Err(error) => return Err(error),
             Ok(FirstBatch::Complete(batch, total)) => return Ok(StreamStart::Complete(batch, total)),
             Ok(FirstBatch::Partial(batch, cursor, size, time)) => {

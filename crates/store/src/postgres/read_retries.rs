@@ -1,4 +1,4 @@
-//! Reads start again on another connection if theirs is lost, until their time is over.
+//! Whether a read is retried: on another connection if its own is lost, until its deadline.
 
 use std::time::Instant;
 
@@ -6,17 +6,17 @@ use crate::Error;
 
 use super::{Lease, Postgres, lease_until};
 
-/// The connections of one read.
-pub(super) struct Restarts {
+/// The retries of one read, and their connections.
+pub(super) struct ReadRetries {
     began: Instant,
     deadline: Instant,
-    /// Whether it may start again although a new connection failed.
+    /// Whether a failure of a new connection may still be retried.
     can_repeat: bool,
 }
 
-impl Restarts {
+impl ReadRetries {
     pub(super) fn begin(postgres: &Postgres) -> Self {
-        Restarts { began: Instant::now(), deadline: postgres.deadline(), can_repeat: true }
+        ReadRetries { began: Instant::now(), deadline: postgres.deadline(), can_repeat: true }
     }
 
     /// A connection, for the rest of the time.
@@ -26,9 +26,9 @@ impl Restarts {
         Ok(lease)
     }
 
-    /// Whether the read starts again after this error. The pool may hold many connections from before a server restarted or fell silent, so
-    /// losing one of these does not count. Any other failure counts once.
-    pub(super) fn again(&mut self, error: &Error, lease: &Lease) -> bool {
+    /// Whether the read may be retried after this error. The pool may hold many connections from before a server restarted or fell silent,
+    /// so losing one of these does not count. Any other failure counts once.
+    pub(super) fn may_retry(&mut self, error: &Error, lease: &Lease) -> bool {
         let is_outage = matches!(error, Error::Unavailable(_)) && Instant::now() < self.deadline;
         let was_lost = lease.is_gone() && lease.made_at() < self.began;
         is_outage && (was_lost || std::mem::take(&mut self.can_repeat))
