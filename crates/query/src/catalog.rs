@@ -203,12 +203,12 @@ pub enum Native {
     /// An array with elements that need a cast to the standard type.
     ArrayByCast,
     /// Another type, read as text.
-    Foreign(ForeignForm),
+    ReadAsText(TextForm),
 }
 
 /// How a column of another type is read as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForeignForm {
+pub enum TextForm {
     /// As the database writes it.
     Text,
     /// `inet`, whose cast to text has a netmask that the database does not write
@@ -386,8 +386,8 @@ impl Catalog {
     /// Notes the type of a column on PostgreSQL. Called while a catalog is made.
     pub fn set_native(&mut self, resource: ResourceId, field: FieldId, native: Native) {
         let field = &mut self.resources[resource].fields[field];
-        if let Native::Foreign(_) = native {
-            field.kind = Type::One(Scalar::ForeignText);
+        if let Native::ReadAsText(_) = native {
+            field.kind = Type::One(Scalar::ReadAsText);
         }
         field.native = native;
     }
@@ -435,6 +435,6 @@ impl Field {
 
     /// Whether values of this type are strings in an answer, so that a mask can show a part of them.
     pub(crate) fn masks_to_text(&self) -> bool {
-        matches!(self.kind, Type::One(Scalar::Text | Scalar::ForeignText | Scalar::Enum(_)))
+        matches!(self.kind, Type::One(Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_)))
     }
 }

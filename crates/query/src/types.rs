@@ -48,7 +48,7 @@ pub enum Scalar {
     Decimal,
     Text,
     /// The text of a PostgreSQL column of a type that no other scalar reads. A manifest says `text`; boot finds out.
-    ForeignText,
+    ReadAsText,
     Uuid,
     Date,
     Time,
@@ -73,7 +73,7 @@ impl Scalar {
             Scalar::BigInt => "bigint",
             Scalar::Float => "float",
             Scalar::Decimal => "decimal",
-            Scalar::Text | Scalar::ForeignText => "text",
+            Scalar::Text | Scalar::ReadAsText => "text",
             Scalar::Uuid => "uuid",
             Scalar::Date => "date",
             Scalar::Time => "time",
@@ -105,7 +105,7 @@ impl Type {
     /// Join columns must be of one family. Types without a family cannot be join columns.
     pub fn family(&self) -> Option<&'static str> {
         match self {
-            Type::Array(_) | Type::One(Scalar::Json | Scalar::ForeignText) => None,
+            Type::Array(_) | Type::One(Scalar::Json | Scalar::ReadAsText) => None,
             Type::One(Scalar::Int | Scalar::BigInt) => Some("integer"),
             Type::One(Scalar::Text | Scalar::Enum(_)) => Some("text"),
             Type::One(other) => Some(other.name()),
@@ -121,7 +121,7 @@ impl Type {
 
     /// Whether `order` and `groupBy` accept it.
     pub fn is_sortable(&self) -> bool {
-        !matches!(self, Type::Array(_) | Type::One(Scalar::Json | Scalar::ForeignText))
+        !matches!(self, Type::Array(_) | Type::One(Scalar::Json | Scalar::ReadAsText))
     }
 
     pub(crate) fn is_ordered(&self) -> bool {

@@ -6,9 +6,9 @@ mod collation;
 mod constraint;
 pub(crate) mod derived;
 mod field;
-mod foreign;
 mod ineffective;
 mod oracles;
+mod read_as_text;
 mod relation;
 mod table_facts;
 pub(crate) mod values;
@@ -182,7 +182,7 @@ impl<'c> Checker<'c> {
         for (_, field) in resource.stored_fields() {
             self.field(resource, table, field);
         }
-        self.foreign_key_fields(resource);
+        self.keys_read_as_text(resource);
         self.key(resource, table);
         self.unseen_key(resource);
         if let Some(field) = resource.soft_delete()

@@ -11,8 +11,6 @@ mod derived;
 mod doubles;
 #[path = "traps/drift.rs"]
 mod drift;
-#[path = "traps/foreign.rs"]
-mod foreign;
 #[path = "traps/grants.rs"]
 mod grants;
 #[path = "traps/json_dates.rs"]
@@ -31,6 +29,8 @@ mod periods;
 mod pivots;
 #[path = "traps/plans.rs"]
 mod plans;
+#[path = "traps/read_as_text.rs"]
+mod read_as_text;
 #[path = "traps/scales.rs"]
 mod scales;
 #[path = "traps/singles.rs"]

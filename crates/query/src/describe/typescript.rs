@@ -90,7 +90,7 @@ impl TypeWriter<'_> {
             Scalar::Bool => "boolean",
             Scalar::Int | Scalar::BigInt | Scalar::Float => "number",
             Scalar::Decimal => "`${number}`",
-            Scalar::Text | Scalar::ForeignText => "string",
+            Scalar::Text | Scalar::ReadAsText => "string",
             Scalar::Uuid => "UuidValue",
             Scalar::Date => "DateValue",
             Scalar::Time => "TimeValue",

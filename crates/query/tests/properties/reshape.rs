@@ -73,7 +73,7 @@ fn scalar(scalar: &Scalar) -> Value {
         Scalar::BigInt => json!("77001"),
         Scalar::Float => json!(77.25),
         Scalar::Decimal => json!("77.001"),
-        Scalar::Text | Scalar::ForeignText | Scalar::Json => json!(format!("{MARK}'; DROP TABLE customers; --\"$1?1")),
+        Scalar::Text | Scalar::ReadAsText | Scalar::Json => json!(format!("{MARK}'; DROP TABLE customers; --\"$1?1")),
         Scalar::Uuid => json!("77000000-0000-4000-8000-000000000077"),
         Scalar::Date => json!("1977-07-07"),
         Scalar::Time => json!("07:07:07.7"),

@@ -13,7 +13,7 @@ impl<'c> Checker<'c> {
     pub(super) fn relation(&mut self, resource: &'c Resource, relation: &'c Relation) {
         let what = format!("relation `{}` of `{}`", relation.name, resource.full_name);
         let target = self.catalog.resource(relation.target);
-        self.foreign_join_fields(resource, relation, &what);
+        self.join_fields_read_as_text(resource, relation, &what);
         self.placement(resource, relation, &what);
         match &relation.link {
             Link::Direct(pairs) => {

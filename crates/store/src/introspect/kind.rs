@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use query::catalog::{ForeignForm, Stored};
+use query::catalog::{Stored, TextForm};
 use query::sql::Dialect;
 use query::types::{EnumValue, Scalar, Type};
 
 use crate::schema::Column;
 
 pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
-    if dialect.is_postgres() && foreign_form(column).is_some() {
-        return Some(Type::One(Scalar::ForeignText));
+    if dialect.is_postgres() && text_form(column).is_some() {
+        return Some(Type::One(Scalar::ReadAsText));
     }
     if column.nested || column.unknown_type {
         return None;
@@ -24,15 +24,15 @@ pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
 }
 
 /// How a column of PostgreSQL is read as text; none if a type of the manifest reads it, or its elements.
-pub(crate) fn foreign_form(column: &Column) -> Option<ForeignForm> {
+pub(crate) fn text_form(column: &Column) -> Option<TextForm> {
     if column.enumeration.is_some() || postgres_scalar(&column.native).is_some() {
         return None;
     }
     Some(match column.native.as_str() {
-        "bytea" if !column.array => ForeignForm::Base64,
-        "interval" if !column.array => ForeignForm::Duration,
-        "inet" if !column.array => ForeignForm::Address,
-        _ => ForeignForm::Text,
+        "bytea" if !column.array => TextForm::Base64,
+        "interval" if !column.array => TextForm::Duration,
+        "inet" if !column.array => TextForm::Address,
+        _ => TextForm::Text,
     })
 }
 

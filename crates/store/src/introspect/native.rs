@@ -5,11 +5,11 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{Collation, Column};
 
-use super::kind::foreign_form;
+use super::kind::text_form;
 
 pub(crate) fn native(kind: &Type, column: &Column) -> Option<Native> {
     match kind {
-        Type::One(Scalar::Text | Scalar::ForeignText) if foreign_form(column).is_some() => foreign_form(column).map(Native::Foreign),
+        Type::One(Scalar::Text | Scalar::ReadAsText) if text_form(column).is_some() => text_form(column).map(Native::ReadAsText),
         Type::One(kind) if !column.array => scalar(kind, column).map(|native| match &column.collation {
             Some(Collation { deterministic: false, .. }) => Native::TextByCollation,
             _ => native,
@@ -27,7 +27,7 @@ pub(crate) fn native(kind: &Type, column: &Column) -> Option<Native> {
 /// off what is too long.
 pub(crate) fn takes_values(kind: &Type, column: &Column) -> bool {
     let is_named = column.enumeration.is_none() || !column.unnameable;
-    is_named && column.native != "name" && native(kind, column).is_some_and(|native| !matches!(native, Native::Foreign(_)))
+    is_named && column.native != "name" && native(kind, column).is_some_and(|native| !matches!(native, Native::ReadAsText(_)))
 }
 
 fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {

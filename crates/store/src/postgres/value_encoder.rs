@@ -40,7 +40,7 @@ impl Wire {
             Scalar::Float if *kind == Type::FLOAT4 => Wire::Single,
             Scalar::Float if *kind == Type::FLOAT8 => Wire::Double,
             Scalar::Decimal if *kind == Type::NUMERIC => Wire::Decimal,
-            Scalar::Text | Scalar::ForeignText | Scalar::Enum(_)
+            Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_)
                 if matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME) =>
             {
                 match show {

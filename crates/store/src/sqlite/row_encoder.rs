@@ -95,7 +95,7 @@ fn value(out: &mut Vec<u8>, scalar: &Scalar, kept: Stored, cell: ValueRef<'_>, s
         Scalar::BigInt => json_encoder::integer(out, whole(cell)?),
         Scalar::Float => json_encoder::float(out, real(cell)?),
         Scalar::Decimal => json_encoder::quoted(out, &cell::decimal(cell)?),
-        Scalar::Text | Scalar::ForeignText | Scalar::Enum(_) => json_encoder::text(out, text(cell)?, show),
+        Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_) => json_encoder::text(out, text(cell)?, show),
         Scalar::Uuid => json_encoder::quoted(out, text(cell).filter(|text| stored::uuid_canonical(text))?),
         Scalar::Date => json_encoder::quoted(out, text(cell).filter(|text| stored::date(text).is_some())?),
         Scalar::Time => json_encoder::time(out, stored::time(text(cell)?)?),

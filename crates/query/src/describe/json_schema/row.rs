@@ -78,7 +78,7 @@ fn shown_value(scalar: &Scalar) -> Json {
         Scalar::BigInt => object! { "type" => "integer", "minimum" => i64::MIN, "maximum" => i64::MAX },
         Scalar::Float => object! { "type" => "number" },
         Scalar::Decimal => object! { "type" => "string", "pattern" => "^-?[0-9]+(?:\\.[0-9]+)?$" },
-        Scalar::Text | Scalar::ForeignText | Scalar::Enum(_) => object! { "type" => "string" },
+        Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_) => object! { "type" => "string" },
         Scalar::Uuid => text("uuid", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
         Scalar::Date => text("date", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
         Scalar::Time => object! { "type" => "string", "pattern" => "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6})?$" },

@@ -105,13 +105,13 @@ pub(super) fn shared(place: &str) -> Vec<(String, Json)> {
         entries.push((operators_name(&Type::One(scalar.clone())), operators(place, &Type::One(scalar.clone()), &value)));
         entries.push((operators_name(&Type::Array(scalar.clone())), operators(place, &Type::Array(scalar), &value)));
     }
-    let foreign = Type::One(Scalar::ForeignText);
-    entries.push((operators_name(&foreign), operators(place, &foreign, &scalar_value(place, foreign.scalar()))));
+    let read_as_text = Type::One(Scalar::ReadAsText);
+    entries.push((operators_name(&read_as_text), operators(place, &read_as_text, &scalar_value(place, read_as_text.scalar()))));
     entries
 }
 
 fn operators_name(kind: &Type) -> String {
-    if *kind == Type::One(Scalar::ForeignText) {
+    if *kind == Type::One(Scalar::ReadAsText) {
         return "ForeignTextOperators".to_owned();
     }
     let array = if matches!(kind, Type::Array(_)) { "Array" } else { "" };
@@ -126,7 +126,7 @@ pub(super) fn scalar_value(place: &str, scalar: &Scalar) -> Json {
         Scalar::BigInt => "BigIntValue",
         Scalar::Float => "FloatValue",
         Scalar::Decimal => "DecimalValue",
-        Scalar::Text | Scalar::ForeignText | Scalar::Enum(_) => "TextValue",
+        Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_) => "TextValue",
         Scalar::Uuid => "UuidValue",
         Scalar::Date => "DateValue",
         Scalar::Time => "TimeValue",

@@ -192,7 +192,7 @@ pub(super) fn operators() -> String {
 pub(super) fn operators_of(kind: &Type, values: &str) -> String {
     let set = match kind {
         Type::Array(_) => "ElementOperators",
-        Type::One(Scalar::Bool | Scalar::ForeignText) => "EqualityOperators",
+        Type::One(Scalar::Bool | Scalar::ReadAsText) => "EqualityOperators",
         Type::One(Scalar::Text | Scalar::Enum(_)) => "TextOperators",
         Type::One(Scalar::Json) => "JsonOperators",
         Type::One(_) => "ComparisonOperators",

@@ -46,7 +46,7 @@ impl TypeWriter<'_> {
             Scalar::Int | Scalar::Float => "number",
             Scalar::BigInt => "BigIntValue",
             Scalar::Decimal => "DecimalValue",
-            Scalar::Text | Scalar::ForeignText => "string",
+            Scalar::Text | Scalar::ReadAsText => "string",
             Scalar::Uuid => "UuidValue",
             Scalar::Date => "DateValue",
             Scalar::Time => "TimeValue",

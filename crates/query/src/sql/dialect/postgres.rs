@@ -1,10 +1,10 @@
 //! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
 
 mod derived;
-mod foreign;
 mod join_columns;
 mod json_comparison;
 mod json_dates;
+mod read_as_text;
 mod scales;
 mod stored;
 mod sums;
@@ -41,7 +41,7 @@ const OVERLAPS: &str = " OPERATOR(pg_catalog.&&) ";
 fn operand(writer: &mut Writer, column: Column<'_>) {
     match &column.field.native {
         Native::JsonText => comparable_json(writer, &|writer| writer.column(column)),
-        Native::Foreign(form) => foreign::text(writer, column, *form),
+        Native::ReadAsText(form) => read_as_text::text(writer, column, *form),
         Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation => {
             writer.column(column);
             writer.raw("::text");
@@ -218,8 +218,8 @@ pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: NullTest) {
     fitting(writer, column, |writer| writer.column(column));
     writer.raw(match (&column.field.native, test) {
         // Of a composite, `IS NULL` is true if all its fields are NULL, and `IS NOT NULL` if none is.
-        (Native::Foreign(_), NullTest::Null) => " IS NOT DISTINCT FROM NULL",
-        (Native::Foreign(_), NullTest::NotNull) => " IS DISTINCT FROM NULL",
+        (Native::ReadAsText(_), NullTest::Null) => " IS NOT DISTINCT FROM NULL",
+        (Native::ReadAsText(_), NullTest::NotNull) => " IS DISTINCT FROM NULL",
         (_, test) => test.as_sql(),
     });
 }
@@ -299,8 +299,8 @@ pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value],
 }
 
 pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
-    if let Native::Foreign(form) = column.field.native {
-        return foreign::text(writer, column, form);
+    if let Native::ReadAsText(form) = column.field.native {
+        return read_as_text::text(writer, column, form);
     }
     writer.column(column);
     cast_shown(writer, column.field);

@@ -41,7 +41,7 @@ pub(super) fn scalar_kind(scalar: &Scalar) -> Kind {
         Scalar::Int | Scalar::BigInt => Kind::Int8,
         Scalar::Float => Kind::Float8,
         Scalar::Decimal => Kind::Numeric,
-        Scalar::Text | Scalar::ForeignText | Scalar::Enum(_) => Kind::Text,
+        Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_) => Kind::Text,
         Scalar::Uuid => Kind::Uuid,
         Scalar::Date => Kind::Date,
         Scalar::Time => Kind::Time,

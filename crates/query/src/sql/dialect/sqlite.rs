@@ -51,7 +51,7 @@ fn function_of(kind: &Type, stored: Stored) -> &'static str {
             Scalar::BigInt => "peristyle_bigint(",
             Scalar::Float => "peristyle_float(",
             Scalar::Decimal => "peristyle_decimal(",
-            Scalar::Text | Scalar::ForeignText | Scalar::Enum(_) => "peristyle_text(",
+            Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_) => "peristyle_text(",
             Scalar::Uuid => "peristyle_uuid(",
             Scalar::Date => "peristyle_date(",
             Scalar::Time => "peristyle_time(",
@@ -109,7 +109,7 @@ fn class(field: &Field) -> Option<&'static str> {
     match field.kind.scalar() {
         _ if !comparable(field) => None,
         Scalar::Bool | Scalar::Int | Scalar::BigInt => Some("= 'integer'"),
-        Scalar::Text | Scalar::ForeignText | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Timestamp => Some("= 'text'"),
+        Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Timestamp => Some("= 'text'"),
         Scalar::Float | Scalar::Decimal | Scalar::Time | Scalar::Json => None,
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn field_type(kind: &Type) -> String {
         Scalar::Float => "Float",
         Scalar::Decimal => "Decimal",
         // The values of an enum may be any string, those of a GraphQL enum only names; the description lists them.
-        Scalar::Text | Scalar::ForeignText | Scalar::Enum(_) => "String",
+        Scalar::Text | Scalar::ReadAsText | Scalar::Enum(_) => "String",
         Scalar::Uuid => "UUID",
         Scalar::Date => "Date",
         Scalar::Time => "Time",

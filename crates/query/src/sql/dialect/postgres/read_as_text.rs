@@ -1,29 +1,29 @@
 //! Columns of types that no field type reads, as text.
 
-use crate::catalog::ForeignForm;
+use crate::catalog::TextForm;
 use crate::plan::predicate::Column;
 
 use super::Writer;
 
-pub(super) fn text(writer: &mut Writer, column: Column<'_>, form: ForeignForm) {
+pub(super) fn text(writer: &mut Writer, column: Column<'_>, form: TextForm) {
     match form {
-        ForeignForm::Text => {
+        TextForm::Text => {
             writer.column(column);
             writer.raw("::text");
         }
         // Shorter than the cast only: it is what the database writes.
-        ForeignForm::Address => {
+        TextForm::Address => {
             writer.raw("abbrev(");
             writer.column(column);
             writer.raw("::inet)");
         }
         // `encode` breaks lines.
-        ForeignForm::Base64 => {
+        TextForm::Base64 => {
             writer.raw("translate(encode(");
             writer.column(column);
             writer.raw("::bytea, 'base64'), E'\\n', '')");
         }
-        ForeignForm::Duration => duration(writer, column),
+        TextForm::Duration => duration(writer, column),
     }
 }
 
