@@ -279,7 +279,7 @@ impl<'c> Checker<'c> {
         }
         let is_written = resource.write_rules().is_some();
         // Another server may keep the key unique, and only the manifest says so.
-        if is_written && table.is_foreign {
+        if is_written && table.is_foreign_table {
             return;
         }
         let instead = match table.primary_key.as_slice() {

@@ -69,7 +69,7 @@ pub struct Table {
     /// PostgreSQL: a view with rows of its own, which takes no changes and no trigger.
     pub is_materialized: bool,
     /// PostgreSQL: a table of another server, which has no keys here.
-    pub is_foreign: bool,
+    pub is_foreign_table: bool,
     /// PostgreSQL: a view whose rows cannot be locked, such as one with GROUP BY.
     pub is_unlockable: bool,
     /// PostgreSQL: whether a trigger sees new rows before they are stored, and may fill their columns.

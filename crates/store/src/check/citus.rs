@@ -37,7 +37,7 @@ impl Joined<'_> {
 /// The tables that a relation joins, with those of a pivot; none if one is a view or on another server.
 fn joined_tables<'c>(catalog: &'c Catalog, schema: &'c Schema, resource: &'c Resource, relation: &'c Relation) -> Vec<Joined<'c>> {
     let target = catalog.resource(relation.target);
-    let find = |name| schema.table(name, Dialect::Citus).filter(|table| !table.is_view && !table.is_foreign);
+    let find = |name| schema.table(name, Dialect::Citus).filter(|table| !table.is_view && !table.is_foreign_table);
     let (Some(own), Some(other)) = (find(&resource.table), find(&target.table)) else { return Vec::new() };
     match &relation.link {
         Link::Direct(pairs) => {

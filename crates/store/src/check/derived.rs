@@ -67,7 +67,7 @@ pub(crate) async fn ask_postgres(postgres: &Postgres, catalog: &Catalog, schema:
             let is_readable =
                 |id: FieldId| table.column(resource.fields[id].column.plain(), postgres.dialect()).is_some_and(|column| !column.forbidden);
             let expression = field.source().filter(|of| is_readable(*of)).and_then(|_| index_expression(field, postgres.dialect()));
-            let Some(expression) = expression.filter(|_| !table.is_view && !table.is_foreign) else { continue };
+            let Some(expression) = expression.filter(|_| !table.is_view && !table.is_foreign_table) else { continue };
             if !postgres.has_index_on(table, &expression).await? {
                 let advice = format!("CREATE INDEX ON {} (({expression}))", schema.shown(table, postgres.dialect()));
                 let message = format!("{what}: no index finds rows by it; if statements filter or sort by it, run {advice}");

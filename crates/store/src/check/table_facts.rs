@@ -33,7 +33,7 @@ fn of(resource: &Resource, table: &Table, dialect: Dialect) -> TableFacts {
     let field = |column: &String| field_of(resource, column, dialect);
     let mut unique_keys: Vec<Vec<FieldId>> = table.keys().filter_map(|key| key.iter().map(field).collect()).collect();
     // The database does not tell the keys of a view or a foreign table, so the manifest's key counts.
-    if (table.is_view || table.is_foreign) && !unique_keys.contains(&resource.key) {
+    if (table.is_view || table.is_foreign_table) && !unique_keys.contains(&resource.key) {
         unique_keys.push(resource.key.clone());
     }
     let constraints = table.constraints.iter().map(|constraint| TableConstraint {

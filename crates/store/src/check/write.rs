@@ -103,7 +103,7 @@ impl<'c> Checker<'c> {
 
     /// A view and a foreign table have no index that keeps the key unique.
     fn trusted_key(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
-        if table.is_view || table.is_foreign {
+        if table.is_view || table.is_foreign_table {
             let noun = if table.is_view { "view" } else { "foreign table" };
             let columns: Vec<&str> = resource.key_fields().map(|field| field.column.plain()).collect();
             let trusted = format!("that ({}) is unique is taken from the manifest's `key`", columns.join(", "));
@@ -116,7 +116,7 @@ impl<'c> Checker<'c> {
         for (fields, line) in &rules.keys {
             let columns: Vec<&str> = fields.iter().map(|id| resource.fields[*id].column.plain()).collect();
             let is_known = columns.iter().all(|column| table.column(column, self.dialect).is_some());
-            if !is_known || table.is_view || table.is_foreign || table.has_unique_key(&columns, self.dialect) {
+            if !is_known || table.is_view || table.is_foreign_table || table.has_unique_key(&columns, self.dialect) {
                 continue;
             }
             let (listed, shown) = (columns.join(", "), self.schema.shown(table, self.dialect));

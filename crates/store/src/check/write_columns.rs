@@ -81,7 +81,7 @@ impl<'c> Checker<'c> {
             self.error(rules.line, format!("resource `{}`: {unfilled} and has no default; {accepted}", resource.full_name));
         }
         // A view and a foreign table do not tell the defaults of their columns.
-        if table.is_view || table.is_foreign {
+        if table.is_view || table.is_foreign_table {
             return;
         }
         for column in table.columns.iter().filter(|column| column.own_value == OwnValue::None) {

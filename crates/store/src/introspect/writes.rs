@@ -72,7 +72,7 @@ fn accepted(field: &DraftField, column: &Column, dialect: Dialect) -> FieldWrite
 
 fn operations(draft: &mut Draft, dialect: Dialect) -> Changes {
     let table = draft.table;
-    if !draft.has_key() || table.is_view || table.is_foreign {
+    if !draft.has_key() || table.is_view || table.is_foreign_table {
         return Changes::default();
     }
     if let Some(obstacle) = table.obstacles.first() {

@@ -136,7 +136,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             incidental: row.try_get(4)?,
             has_heirs: row.try_get(5)?,
             is_unfilled: row.try_get(6)?,
-            is_foreign: row.try_get(7)?,
+            is_foreign_table: row.try_get(7)?,
             impossible: if row.try_get(8)? { Changes::ALL } else { Changes::default() },
             delete_forbidden: row.try_get(9)?,
             is_materialized: row.try_get(11)?,

@@ -227,7 +227,7 @@ async fn a_broken_foreign_table_does_not_stop_the_boot() {
     with_postgres("", sql, |client| async move {
         let schema = read_postgres(&client).await.unwrap();
         let remote = table(&schema, "remote");
-        assert!(remote.is_foreign && remote.impossible.insert && !table(&schema, "seen").impossible.insert);
+        assert!(remote.is_foreign_table && remote.impossible.insert && !table(&schema, "seen").impossible.insert);
         assert_eq!(table(&schema, "near").impossible, Changes::default());
     })
     .await;
