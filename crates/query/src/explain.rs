@@ -6,7 +6,7 @@ use crate::catalog::Field;
 use crate::json::Json;
 use crate::plan::predicate::Predicate;
 use crate::plan::write::WritePlan;
-use crate::plan::{Plan, PlanBody, Scope, Select, Table};
+use crate::plan::{Plan, PlanBody, RowSource, Select, Table};
 use crate::pointer::Layer;
 use crate::sql::write::WriteQuery;
 use crate::sql::{Arity, Dialect, Level, Param, Query, Sql, Total, fragment};
@@ -122,7 +122,7 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
     let mut levels = Vec::new();
     match &plan.body {
         PlanBody::Rows(select) => rows(&mut levels, "", select, &query.root, dialect),
-        PlanBody::Groups(grouped) => levels.push(level("", &query.root.sql, &grouped.scope, dialect)),
+        PlanBody::Groups(grouped) => levels.push(level("", &query.root.sql, &grouped.source, dialect)),
     }
     let total = match &query.total {
         Total::Count(sql) => json!({ "sql": sql.text(), "parameters": parameters(sql.params()) }),
@@ -135,15 +135,15 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
 pub fn write(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Object {
     let mut levels = Vec::new();
     if let (Some(target), Some(rendered)) = (&plan.target, &query.target) {
-        let mut found = level("target", &rendered.level.sql, &target.select.scope, dialect);
+        let mut found = level("target", &rendered.level.sql, &target.select.source, dialect);
         add_lifted(&mut found, Layer::Scope, plan);
         levels.push(found);
         if let (Some(child), Some(rendered)) = (&plan.lock, &rendered.lock) {
-            levels.push(level("lock", &rendered.level.sql, &child.select.scope, dialect));
+            levels.push(level("lock", &rendered.level.sql, &child.select.source, dialect));
         }
     }
     for ((layer, child), (_, rendered)) in plan.before.iter().zip(&query.before) {
-        levels.push(level(layer.as_str(), &rendered.level.sql, &child.select.scope, dialect));
+        levels.push(level(layer.as_str(), &rendered.level.sql, &child.select.source, dialect));
     }
     for change in &query.changes {
         let sql = &change.sql;
@@ -151,7 +151,7 @@ pub fn write(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Obje
     }
     let checked = levels.len();
     if let (Some(child), Some(rendered)) = (&plan.after, &query.after) {
-        levels.push(level("after", &rendered.level.sql, &child.select.scope, dialect));
+        levels.push(level("after", &rendered.level.sql, &child.select.source, dialect));
     }
     if let (Some(child), Some(rendered)) = (&plan.answer, &query.answer) {
         rows(&mut levels, "answer", &child.select, &rendered.level, dialect);
@@ -177,7 +177,7 @@ fn lifted_predicate(layer: Layer, resource: &str, permission: &str) -> Object {
 }
 
 fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Level, dialect: Dialect) {
-    levels.push(level(path, &rendered.sql, &select.scope, dialect));
+    levels.push(level(path, &rendered.sql, &select.source, dialect));
     for (child, rendered) in select.children.iter().zip(&rendered.children) {
         let name = &child.relation.name;
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -185,8 +185,8 @@ fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Le
     }
 }
 
-fn level(path: &str, sql: &Sql, scope: &Scope<'_>, dialect: Dialect) -> Object {
-    let predicates = Predicates::of(scope, sql, dialect);
+fn level(path: &str, sql: &Sql, source: &RowSource<'_>, dialect: Dialect) -> Object {
+    let predicates = Predicates::of(source, sql, dialect);
     json!({ "path": path, "sql": sql.text(), "parameters": parameters(sql.params()), "predicates": predicates })
 }
 
@@ -217,13 +217,13 @@ enum Source<'f> {
 }
 
 impl<'s> Predicates<'s> {
-    fn of(scope: &Scope<'_>, sql: &'s Sql, dialect: Dialect) -> Vec<Object> {
+    fn of(source: &RowSource<'_>, sql: &'s Sql, dialect: Dialect) -> Vec<Object> {
         let mut predicates = Predicates { list: Vec::new(), sql, dialect };
-        predicates.table(&scope.table);
-        for (layer, predicate) in &scope.filters {
-            predicates.predicate(&scope.table, Source::Layer(*layer), predicate);
+        predicates.table(&source.table);
+        for (layer, predicate) in &source.filters {
+            predicates.predicate(&source.table, Source::Layer(*layer), predicate);
         }
-        for join in &scope.joins {
+        for join in &source.joins {
             predicates.table(&join.table);
         }
         predicates.list

@@ -76,14 +76,14 @@ pub enum PlanBody<'c> {
 /// Rows of one table, as root or as the rows of a relation.
 #[derive(Debug)]
 pub struct Select<'c> {
-    pub(crate) scope: Scope<'c>,
+    pub(crate) source: RowSource<'c>,
     pub(crate) shown: Vec<(Column<'c>, Show)>,
     pub(crate) children: Vec<Child<'c>>,
 }
 
 /// Which rows of a table, in which order, and how many.
 #[derive(Debug)]
-pub(crate) struct Scope<'c> {
+pub(crate) struct RowSource<'c> {
     pub(crate) table: Table<'c>,
     pub(crate) filters: Vec<(Layer, Predicate<'c>)>,
     pub(crate) joins: Vec<Join<'c>>,

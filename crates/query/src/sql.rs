@@ -10,7 +10,7 @@ mod join;
 mod keyset;
 mod level;
 mod print;
-mod scope;
+mod row_source;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -274,11 +274,11 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
                 Some(page) => keyset::root(select, page, dialect),
                 None => level::root(select, plan.version, dialect),
             };
-            (root, total, select.scope.bounds)
+            (root, total, select.source.bounds)
         }
         PlanBody::Groups(grouped) => {
             let total = if asks_total { group::total(grouped, dialect) } else { Total::Unasked };
-            (group::groups(grouped, dialect), total, grouped.scope.bounds)
+            (group::groups(grouped, dialect), total, grouped.source.bounds)
         }
     };
     Query {

@@ -10,11 +10,11 @@ use crate::statement::{AggregateField, Aggregation, Direction, FIELDS, Function,
 
 use super::path::{Following, Path, to_many};
 use super::predicate::{Column, Predicate};
-use super::{Bounds, Join, Planner, Rights, Scope, Sort, Table};
+use super::{Bounds, Join, Planner, Rights, RowSource, Sort, Table};
 
 #[derive(Debug)]
 pub struct Grouped<'c> {
-    pub(crate) scope: Scope<'c>,
+    pub(crate) source: RowSource<'c>,
     pub(crate) groups: Vec<Group<'c>>,
     pub(crate) measures: Vec<Measure<'c>>,
 }
@@ -71,7 +71,7 @@ impl<'c> Planner<'c, '_> {
         let order = self.group_order(&table, &groups, &aggregation.group_by);
         let groups = groups.into_iter().map(|(_, group)| group).collect();
         self.attach_all_lookups(&mut table, &mut joins);
-        Grouped { scope: Scope { table, filters, joins, order, bounds }, groups, measures }
+        Grouped { source: RowSource { table, filters, joins, order, bounds }, groups, measures }
     }
 
     /// Groups have no relations to load. Other faults in `relations` are reported too.

@@ -3,7 +3,7 @@
 use crate::catalog::{Relation, Resource};
 
 use super::predicate::Predicate;
-use super::{Plan, PlanBody, Scope, Select, Table};
+use super::{Plan, PlanBody, RowSource, Select, Table};
 
 impl Plan<'_> {
     /// Each relation once. Those of constraints and of derived fields have no name here, because the viewer may not know them.
@@ -11,7 +11,7 @@ impl Plan<'_> {
         let mut found = Found::default();
         match &self.body {
             PlanBody::Rows(select) => found.select(select),
-            PlanBody::Groups(grouped) => found.scope(&grouped.scope),
+            PlanBody::Groups(grouped) => found.source(&grouped.source),
         }
         found.0
     }
@@ -34,20 +34,20 @@ impl Found {
     }
 
     fn select(&mut self, select: &Select<'_>) {
-        self.scope(&select.scope);
+        self.source(&select.source);
         // Related rows are read by a statement of their own.
         for child in &select.children {
             self.select(&child.select);
         }
     }
 
-    fn scope(&mut self, scope: &Scope<'_>) {
-        self.lookups(&scope.table);
-        for join in &scope.joins {
+    fn source(&mut self, source: &RowSource<'_>) {
+        self.lookups(&source.table);
+        for join in &source.joins {
             self.relation(join.relation, join.parent_resource);
             self.lookups(&join.table);
         }
-        for (_, predicate) in scope.filters.iter().filter(|(layer, _)| !layer.is_manifest()) {
+        for (_, predicate) in source.filters.iter().filter(|(layer, _)| !layer.is_manifest()) {
             self.predicate(predicate);
         }
     }

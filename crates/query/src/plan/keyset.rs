@@ -134,11 +134,11 @@ impl<'c> Planner<'c, '_> {
     /// Appends the key to the order of the rows.
     pub(super) fn keyset_page(&mut self, KeysetRequest(page): KeysetRequest, body: &mut PlanBody<'c>) -> Option<KeysetPage> {
         let PlanBody::Rows(select) = body else { return None };
-        let scope = &mut select.scope;
-        for id in &scope.table.resource.key {
-            append(&mut scope.order, scope.table.column(*id));
+        let source = &mut select.source;
+        for id in &source.table.resource.key {
+            append(&mut source.order, source.table.column(*id));
         }
-        if scope.order.len() != page.next.width() && self.faults.is_empty() {
+        if source.order.len() != page.next.width() && self.faults.is_empty() {
             // A dot-path of the manifest gave way.
             let message = "the `order` of the query and of the manifest join too many tables; order by fewer dot-paths";
             self.faults.add(Code::Entries, || format!("/{}/order", Layer::Query.as_str()), message);

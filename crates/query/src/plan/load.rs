@@ -9,7 +9,7 @@ use crate::statement::{FieldSelection, RelationNode, SelectedField};
 use super::lookup::LookupUse;
 use super::order::OrderPosition;
 use super::predicate::{Column, Predicate};
-use super::{Bounds, Child, Planner, Rights, Scope, Select, Show, Subject, Table};
+use super::{Bounds, Child, Planner, Rights, RowSource, Select, Show, Subject, Table};
 
 impl<'c> Planner<'c, '_> {
     pub(super) fn rows(&mut self, mut table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
@@ -21,7 +21,7 @@ impl<'c> Planner<'c, '_> {
         let shown = self.shown(&table, selection);
         self.check_selection(table.resource, &statement.relations, selection);
         self.attach_all_lookups(&mut table, &mut joins);
-        Select { scope: Scope { table, filters, joins, order, bounds }, shown, children }
+        Select { source: RowSource { table, filters, joins, order, bounds }, shown, children }
     }
 
     /// The relations that are loaded. One that the selection leaves out is checked and not loaded.
@@ -60,7 +60,7 @@ impl<'c> Planner<'c, '_> {
         let shown = self.shown(&table, selection);
         self.check_selection(table.resource, &relation.relations, selection);
         self.attach_lookups(&mut table);
-        let select = Select { scope: Scope { table, filters, joins, order, bounds }, shown, children };
+        let select = Select { source: RowSource { table, filters, joins, order, bounds }, shown, children };
         Some(Child { relation: declared, pivot, select })
     }
 

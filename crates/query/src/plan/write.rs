@@ -18,7 +18,7 @@ use crate::policy::{Viewer, WriteAccess};
 use crate::statement::Statement;
 
 use super::predicate::Predicate;
-use super::{Bounds, Child, MAX_TABLES, Planner, Rights, Scope, Select, Table};
+use super::{Bounds, Child, MAX_TABLES, Planner, Rights, RowSource, Select, Table};
 
 pub(crate) use references::ReferencePlan;
 pub use row::WriteMoment;
@@ -266,8 +266,8 @@ impl<'c> Writing<'c, '_> {
         filters: Vec<(Layer, Predicate<'c>)>,
     ) -> Child<'c> {
         planner.attach_lookups(&mut table);
-        let scope = Scope { table, filters, joins: Vec::new(), order: Vec::new(), bounds: Bounds { limit: None, offset: None } };
-        Child { relation: itself, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } }
+        let source = RowSource { table, filters, joins: Vec::new(), order: Vec::new(), bounds: Bounds { limit: None, offset: None } };
+        Child { relation: itself, pivot: planner.alias(), select: Select { source, shown: Vec::new(), children: Vec::new() } }
     }
 
     /// Refuses derived fields: a locked row cannot be chosen by what other rows say.

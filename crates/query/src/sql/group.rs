@@ -5,7 +5,7 @@ use crate::statement::Function;
 use crate::types::Scalar;
 
 use super::tree::{ColumnUse, Expression, FromItem, GroupBy, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
-use super::{Decode, Dialect, Level, Output, Total, print, scope};
+use super::{Decode, Dialect, Level, Output, Total, print, row_source};
 
 pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
     let count = grouped.groups.len() + grouped.measures.len();
@@ -24,8 +24,8 @@ pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
         columns.push(Expression::Measure(&measure.measured));
         output(&measure.key, decode(&measure.measured));
     }
-    let order = OrderBy { first: "", sorts: &grouped.scope.order, of: Sorted::Groups };
-    let tree = SqlSelect { order, bounds: grouped.scope.bounds, ..grouped_rows(SelectList::unnamed(columns), grouped, dialect) };
+    let order = OrderBy { first: "", sorts: &grouped.source.order, of: Sorted::Groups };
+    let tree = SqlSelect { order, bounds: grouped.source.bounds, ..grouped_rows(SelectList::unnamed(columns), grouped, dialect) };
     Level { sql: print::sql(&tree, dialect), outputs, children: Vec::new(), page_end: None }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn total(grouped: &Grouped<'_>, dialect: Dialect) -> Total {
 }
 
 fn grouped_rows<'p>(columns: SelectList<'p>, grouped: &'p Grouped<'p>, dialect: Dialect) -> SqlSelect<'p> {
-    scope::select(columns, &grouped.scope, GroupBy::Groups(grouped), dialect)
+    row_source::select(columns, &grouped.source, GroupBy::Groups(grouped), dialect)
 }
 
 /// What the columns of a measure mean.

@@ -222,7 +222,7 @@ pub(super) struct FromKeys<'p> {
 
 impl<'p> FromKeys<'p> {
     pub(super) fn new(parent: &'p Resource, child: &'p Child<'p>) -> Self {
-        let table = &child.select.scope.table;
+        let table = &child.select.source.table;
         FromKeys { parent, child, target: Side { resource: table.resource, alias: table.alias } }
     }
 

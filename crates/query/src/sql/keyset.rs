@@ -11,7 +11,7 @@ use crate::catalog::Link;
 use crate::plan::keyset::KeysetPage;
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Comparison, Predicate};
-use crate::plan::{Bounds, Scope, Select, Sort, Table};
+use crate::plan::{Bounds, RowSource, Select, Sort, Table};
 use crate::statement::Direction;
 use crate::value::Value;
 
@@ -20,7 +20,7 @@ use super::level::Columns;
 use super::tree::{
     ColumnNames, ColumnUse, Condition, Expression, FromItem, GroupBy, KeyComparison, OrderBy, SelectList, Sorted, SqlSelect,
 };
-use super::{Dialect, Level, PageEnd, dialect, scope};
+use super::{Dialect, Level, PageEnd, dialect, row_source};
 
 /// A page has at most so many segments; the rest of the order is in one.
 const MAX_SEGMENTS: usize = 8;
@@ -30,17 +30,17 @@ const MAX_CONDITIONS: usize = 512;
 const MAX_JOINS: usize = 60;
 
 pub(super) fn root(select: &Select<'_>, page: &KeysetPage, dialect: Dialect) -> Level {
-    let scope = &select.scope;
-    let rows = scope.bounds.limit.unwrap_or(0);
+    let source = &select.source;
+    let rows = source.bounds.limit.unwrap_or(0);
     let mut columns = Columns::of(select, dialect);
-    let position = scope.order.iter().map(|sort| columns.position(sort.column)).collect();
+    let position = source.order.iter().map(|sort| columns.position(sort.column)).collect();
     let list = columns.take();
     // A page without rows has no end.
     let bounds = Bounds { limit: Some(if rows == 0 { 0 } else { rows + 1 }), offset: None };
-    let segments = page.position.as_ref().map_or_else(Vec::new, |values| segments(scope, values, dialect));
+    let segments = page.position.as_ref().map_or_else(Vec::new, |values| segments(source, values, dialect));
     let tree = match segments.len() {
-        0 | 1 => segment(scope, segments.into_iter().next(), SelectList::unnamed(list), bounds, dialect),
-        _ => union(scope, segments, &list, bounds, dialect),
+        0 | 1 => segment(source, segments.into_iter().next(), SelectList::unnamed(list), bounds, dialect),
+        _ => union(source, segments, &list, bounds, dialect),
     };
     let page_end = PageEnd { rows: usize::try_from(rows).unwrap_or(usize::MAX), position };
     Level { page_end: Some(page_end), ..columns.level(select, &tree) }
@@ -55,14 +55,14 @@ struct Segment<'p> {
 }
 
 fn segment<'p>(
-    scope: &'p Scope<'p>,
+    source: &'p RowSource<'p>,
     segment: Option<Segment<'p>>,
     columns: SelectList<'p>,
     bounds: Bounds,
     dialect: Dialect,
 ) -> SqlSelect<'p> {
-    let mut tree = scope::select(columns, scope, GroupBy::Nothing, dialect);
-    let mut order = scope::order(scope);
+    let mut tree = row_source::select(columns, source, GroupBy::Nothing, dialect);
+    let mut order = row_source::order(source);
     if let Some(Segment { conditions, sorts, sorted }) = segment {
         tree.conditions.filters.extend(conditions);
         order = OrderBy { first: "", sorts, of: sorted };
@@ -70,29 +70,35 @@ fn segment<'p>(
     SqlSelect { order, bounds, ..tree }
 }
 
-fn union<'p>(scope: &'p Scope<'p>, segments: Vec<Segment<'p>>, list: &[Expression<'p>], bounds: Bounds, dialect: Dialect) -> SqlSelect<'p> {
+fn union<'p>(
+    source: &'p RowSource<'p>,
+    segments: Vec<Segment<'p>>,
+    list: &[Expression<'p>],
+    bounds: Bounds,
+    dialect: Dialect,
+) -> SqlSelect<'p> {
     let read = list.len();
-    let sort_keys = scope.order.iter().map(|sort| Expression::Column(sort.column, ColumnUse::SortKey));
+    let sort_keys = source.order.iter().map(|sort| Expression::Column(sort.column, ColumnUse::SortKey));
     let inner: Vec<Expression<'p>> = list.iter().cloned().chain(sort_keys).collect();
     let parts = segments.into_iter().map(|part| {
         let columns = SelectList { first: "", list: inner.clone(), names: ColumnNames::Numbered("c") };
-        segment(scope, Some(part), columns, bounds, dialect)
+        segment(source, Some(part), columns, bounds, dialect)
     });
     let from = FromItem::Union(parts.collect());
     let outer = SelectList::unnamed((0..read).map(|number| Expression::Numbered("s.c", number)).collect());
-    let order = OrderBy { first: "", sorts: &scope.order, of: Sorted::Union(read, scope.table.alias) };
+    let order = OrderBy { first: "", sorts: &source.order, of: Sorted::Union(read, source.table.alias) };
     SqlSelect { order, bounds, ..SqlSelect::new(outer, from) }
 }
 
 /// The segments after a position, in the order of their rows.
-fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> Vec<Segment<'p>> {
-    let order = &scope.order[..];
-    let root = scope.table.alias;
-    let filters = std::iter::once(scope.table.policy()).chain(scope.filters.iter().map(|(_, filter)| filter));
+fn segments<'p>(source: &'p RowSource<'p>, values: &'p [Value], dialect: Dialect) -> Vec<Segment<'p>> {
+    let order = &source.order[..];
+    let root = source.table.alias;
+    let filters = std::iter::once(source.table.policy()).chain(source.filters.iter().map(|(_, filter)| filter));
     let each = 1 + filters.map(conditions).sum::<usize>();
-    let most = MAX_SEGMENTS.min(MAX_CONDITIONS / each).min(MAX_JOINS / joins(scope).max(1));
+    let most = MAX_SEGMENTS.min(MAX_CONDITIONS / each).min(MAX_JOINS / joins(source).max(1));
     let count = |split: usize| {
-        let own: usize = order[..split].iter().zip(values).map(|(sort, value)| after(scope, sort, value).len()).sum();
+        let own: usize = order[..split].iter().zip(values).map(|(sort, value)| after(source, sort, value).len()).sum();
         own + usize::from(split < order.len())
     };
     // How many sort keys have segments of their own.
@@ -100,7 +106,7 @@ fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> 
         order.iter().take_while(|sort| sort.column.alias == root && dialect::may_sort_by_index(dialect, sort.column.field)).count();
     let split = (0..=served).rev().find(|split| count(*split) <= most).unwrap_or(0);
     if dialect::strategies(dialect).compares_keys_as_one
-        && let Some(segments) = as_one(scope, values)
+        && let Some(segments) = as_one(source, values)
     {
         return segments;
     }
@@ -108,12 +114,12 @@ fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> 
     let equal = |end: usize| order[..end].iter().zip(values).map(|(sort, value)| at(sort, value));
     let mut segments = Vec::new();
     if split < order.len() {
-        let conditions = equal(split).chain([beyond(scope, &order[split..], &values[split..])]).collect();
+        let conditions = equal(split).chain([beyond(source, &order[split..], &values[split..])]).collect();
         let sorts = if all_keys { order } else { &order[split..] };
         segments.push(Segment { conditions, sorts, sorted: Sorted::Rows(root) });
     }
     for (index, (sort, value)) in order.iter().zip(values).enumerate().take(split).rev() {
-        for comparison in after(scope, sort, value) {
+        for comparison in after(source, sort, value) {
             let (from, sorted) = match comparison {
                 _ if all_keys => (0, Sorted::Rows(root)),
                 KeyComparison::Null => (index + 1, Sorted::Rows(root)),
@@ -128,8 +134,8 @@ fn segments<'p>(scope: &'p Scope<'p>, values: &'p [Value], dialect: Dialect) -> 
 
 /// The rows after a position by one comparison of all sort keys, if they have one direction and no NULL comes between. NULLs of the first
 /// key are a segment of their own.
-fn as_one<'p>(scope: &'p Scope<'p>, values: &'p [Value]) -> Option<Vec<Segment<'p>>> {
-    let (order, root) = (&scope.order[..], scope.table.alias);
+fn as_one<'p>(source: &'p RowSource<'p>, values: &'p [Value]) -> Option<Vec<Segment<'p>>> {
+    let (order, root) = (&source.order[..], source.table.alias);
     let (first, rest) = order.split_first()?;
     let is_plain = |sort: &Sort<'_>| sort.direction == first.direction && sort.column.alias == root;
     let ends_with_null = |sort: &Sort<'_>| sort.direction == Direction::Ascending && sort.column.field.may_read_null();
@@ -151,9 +157,9 @@ fn at<'p>(sort: &Sort<'p>, value: &'p Value) -> Condition<'p> {
 }
 
 /// The comparisons that select the values after a value, in their order.
-fn after<'p>(scope: &Scope<'_>, sort: &Sort<'_>, value: &'p Value) -> Vec<KeyComparison<'p>> {
+fn after<'p>(source: &RowSource<'_>, sort: &Sort<'_>, value: &'p Value) -> Vec<KeyComparison<'p>> {
     let alias = sort.column.alias;
-    let is_of_root = alias == scope.table.alias || scope.table.lookups().iter().any(|lookup| lookup.alias == alias);
+    let is_of_root = alias == source.table.alias || source.table.lookups().iter().any(|lookup| lookup.alias == alias);
     // A path may lead to no row.
     let is_nullable = sort.column.field.may_read_null() || !is_of_root;
     match (sort.direction, value) {
@@ -166,21 +172,21 @@ fn after<'p>(scope: &Scope<'_>, sort: &Sort<'_>, value: &'p Value) -> Vec<KeyCom
 }
 
 /// All rows after a position as one condition.
-fn beyond<'p>(scope: &Scope<'_>, order: &[Sort<'p>], values: &'p [Value]) -> Condition<'p> {
+fn beyond<'p>(source: &RowSource<'_>, order: &[Sort<'p>], values: &'p [Value]) -> Condition<'p> {
     let ([sort, sorts @ ..], [value, rest @ ..]) = (order, values) else { return Condition::Any(Vec::new()) };
     let mut any: Vec<Condition<'p>> =
-        after(scope, sort, value).into_iter().map(|comparison| Condition::Key(sort.column, comparison)).collect();
+        after(source, sort, value).into_iter().map(|comparison| Condition::Key(sort.column, comparison)).collect();
     if !sorts.is_empty() {
-        any.push(Condition::All(vec![at(sort, value), beyond(scope, sorts, rest)]));
+        any.push(Condition::All(vec![at(sort, value), beyond(source, sorts, rest)]));
     }
     Condition::Any(any)
 }
 
 /// How many tables and lookups each segment joins.
-fn joins(scope: &Scope<'_>) -> usize {
+fn joins(source: &RowSource<'_>) -> usize {
     let lookups = |table: &Table<'_>| table.lookups().iter().filter(|lookup| lookup.used > LookupUse::Shown).count();
-    let paths = scope.joins.iter().map(|join| 1 + usize::from(matches!(join.relation.link, Link::Through { .. })) + lookups(&join.table));
-    lookups(&scope.table) + paths.sum::<usize>()
+    let paths = source.joins.iter().map(|join| 1 + usize::from(matches!(join.relation.link, Link::Through { .. })) + lookups(&join.table));
+    lookups(&source.table) + paths.sum::<usize>()
 }
 
 /// How many conditions a predicate is written with, about.

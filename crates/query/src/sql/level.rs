@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::catalog::{Field, FieldId, Link, Mask, Resource};
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Alias, Column};
-use crate::plan::{Child, Scope, Select, Show};
+use crate::plan::{Child, RowSource, Select, Show};
 
 use super::dialect::{self, ParentLimit};
 use super::exists::lookup::{self, Reach};
@@ -14,22 +14,22 @@ use super::tree::{
     ColumnNames, ColumnUse, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinConditions, JoinKind, KeyCount, OrderBy, RowLock,
     SelectList, SqlJoin, SqlSelect, TableAlias,
 };
-use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, PageEnd, Sql, print, scope};
+use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, PageEnd, Sql, print, row_source};
 
 /// The rows of the root. The version of the one row is read beside its fields.
 pub(super) fn root(select: &Select<'_>, version: Option<Column<'_>>, dialect: Dialect) -> Level {
     let mut columns = Columns::of(select, dialect);
     let page_end = version.map(|version| PageEnd { rows: 1, position: vec![columns.position(version)] });
-    let tree = scope::select(SelectList::unnamed(columns.take()), &select.scope, GroupBy::Nothing, dialect);
-    let tree = SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, ..tree };
+    let tree = row_source::select(SelectList::unnamed(columns.take()), &select.source, GroupBy::Nothing, dialect);
+    let tree = SqlSelect { order: row_source::order(&select.source), bounds: select.source.bounds, ..tree };
     Level { page_end, ..columns.level(select, &tree) }
 }
 
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
 pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
-    let tree = SqlSelect::new(SelectList::text("count(*)"), scope::table(&select.scope.table));
-    let joins = lookup::joins(&select.scope.table, LookupUse::Filter, Reach::of_all(&select.scope), dialect).collect();
-    print::sql(&SqlSelect { joins, conditions: scope::filters(&select.scope, dialect), ..tree }, dialect)
+    let tree = SqlSelect::new(SelectList::text("count(*)"), row_source::table(&select.source.table));
+    let joins = lookup::joins(&select.source.table, LookupUse::Filter, Reach::of_all(&select.source), dialect).collect();
+    print::sql(&SqlSelect { joins, conditions: row_source::filters(&select.source, dialect), ..tree }, dialect)
 }
 
 /// The columns of a level: those that are shown, then the keys that its relations start from and that are not shown.
@@ -43,7 +43,7 @@ pub(super) struct Columns<'p> {
 
 impl<'p> Columns<'p> {
     pub(super) fn of(select: &'p Select<'p>, dialect: Dialect) -> Self {
-        let table = &select.scope.table;
+        let table = &select.source.table;
         let count = select.shown.len();
         let mut columns = Columns {
             outputs: Vec::with_capacity(count),
@@ -137,7 +137,7 @@ impl<'p> Columns<'p> {
     /// Writes the query, and the levels below.
     pub(super) fn level(self, select: &Select<'_>, tree: &SqlSelect<'_>) -> Level {
         let child = |(child, parent_columns): (&Child<'_>, Vec<usize>)| {
-            let (owner, level) = child_level(select.scope.table.resource, child, KeyCount::Any, self.dialect);
+            let (owner, level) = child_level(select.source.table.resource, child, KeyCount::Any, self.dialect);
             ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
         };
         let children = select.children.iter().zip(self.keys).map(child).collect();
@@ -164,8 +164,8 @@ pub(super) enum Fetch<'p> {
 
 impl<'p> Fetch<'p> {
     pub(super) fn choose(parent: &'p Resource, child: &'p Child<'p>, dialect: Dialect) -> Self {
-        let target = child.select.scope.table.resource;
-        let is_bounded = child.select.scope.bounds.given();
+        let target = child.select.source.table.resource;
+        let is_bounded = child.select.source.bounds.given();
         let key_list = match &child.relation.link {
             Link::Direct(pairs) => match pairs.as_slice() {
                 [(own, other)] if dialect::can_list_keys(dialect, &parent.fields[*own], &target.fields[*other]) => {
@@ -188,7 +188,7 @@ impl<'p> Fetch<'p> {
 
 /// The same level, with rows that stay locked until the transaction ends.
 pub(super) fn locking(parent: &Resource, child: &Child<'_>, lock: RowLock, dialect: Dialect) -> (Owner, Level) {
-    keyed(parent, child, KeyCount::Any, dialect, Some((child.select.scope.table.alias, lock)))
+    keyed(parent, child, KeyCount::Any, dialect, Some((child.select.source.table.alias, lock)))
 }
 
 /// The rows of a relation for the keys of its parents.
@@ -200,10 +200,10 @@ fn keyed(parent: &Resource, child: &Child<'_>, count: KeyCount, dialect: Dialect
     let select = &child.select;
     let mut columns = Columns::of(select, dialect);
     let rows = ChildRows { child, keys: FromKeys::new(parent, child), dialect };
-    let filters = scope::filters(&select.scope, dialect);
+    let filters = row_source::filters(&select.source, dialect);
     let (owner, tree) = match Fetch::choose(parent, child, dialect) {
         Fetch::KeyList { own, other } => {
-            let column = select.scope.table.column(other);
+            let column = select.source.table.column(other);
             let owner = Owner::Key(columns.key(column));
             (owner, by_key_list(columns.take(), rows, filters, JoinCondition::InKeyList(column, own, count)))
         }
@@ -212,7 +212,7 @@ fn keyed(parent: &Resource, child: &Child<'_>, count: KeyCount, dialect: Dialect
         Fetch::FirstKeys => (Owner::Number, by_first_keys(columns.take(), rows, filters)),
         Fetch::RowNumber => (Owner::Number, by_row_number(columns.take(), rows, filters)),
         Fetch::NumberedKeyList { own, other } => {
-            let column = select.scope.table.column(other);
+            let column = select.source.table.column(other);
             let owner = Owner::Key(columns.key(column));
             (owner, by_numbered_key_list(columns.take(), rows, filters, (column, own)))
         }
@@ -232,25 +232,30 @@ struct ChildRows<'p> {
 }
 
 impl<'p> ChildRows<'p> {
-    fn scope(self) -> &'p Scope<'p> {
-        &self.child.select.scope
+    fn source(self) -> &'p RowSource<'p> {
+        &self.child.select.source
     }
 
     fn lookups(self) -> Vec<SqlJoin<'p>> {
-        lookup::joins(&self.scope().table, LookupUse::Order, Reach::SomeRows, self.dialect).collect()
+        lookup::joins(&self.source().table, LookupUse::Order, Reach::SomeRows, self.dialect).collect()
     }
 }
 
 fn by_key_list<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>, in_list: JoinCondition<'p>) -> SqlSelect<'p> {
-    let (scope, joins) = (rows.scope(), rows.lookups());
+    let (source, joins) = (rows.source(), rows.lookups());
     let conditions = Conditions { join: JoinConditions::One(in_list), ..filters };
-    SqlSelect { joins, conditions, order: scope::order(scope), ..SqlSelect::new(SelectList::unnamed(list), scope::table(&scope.table)) }
+    SqlSelect {
+        joins,
+        conditions,
+        order: row_source::order(source),
+        ..SqlSelect::new(SelectList::unnamed(list), row_source::table(&source.table))
+    }
 }
 
 fn by_key_table<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, conditions: Conditions<'p>) -> SqlSelect<'p> {
     let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
     let (from, joins) = rows.keys.all_rows(rows.lookups());
-    SqlSelect { joins, conditions, order: scope::order(rows.scope()), ..SqlSelect::new(columns, from) }
+    SqlSelect { joins, conditions, order: row_source::order(rows.source()), ..SqlSelect::new(columns, from) }
 }
 
 fn by_lateral<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
@@ -262,19 +267,19 @@ fn by_lateral<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Condi
 
 /// The subquery calls its table by the same name as the query around it; inside, the name is its own.
 fn by_first_keys<'p>(list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
-    let table = &rows.scope().table;
+    let table = &rows.source().table;
     let key: Vec<Column<'_>> = table.resource.key.iter().map(|id| table.column(*id)).collect();
     let key_columns = key.iter().map(|column| Expression::Column(*column, ColumnUse::Stored)).collect();
     let first = first_of_one_key(SelectList::unnamed(key_columns), rows, filters);
     let joins = rows.keys.to_target(JoinConditions::One(JoinCondition::UniqueKeyIn(key, Box::new(first))), rows.lookups());
-    let order = OrderBy { first: "k.n", ..scope::order(rows.scope()) };
+    let order = OrderBy { first: "k.n", ..row_source::order(rows.source()) };
     let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
     SqlSelect { joins, order, ..SqlSelect::new(columns, rows.keys.keys()) }
 }
 
 fn first_of_one_key<'p>(columns: SelectList<'p>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
-    let scope = rows.scope();
-    SqlSelect { order: scope::order(scope), bounds: scope.bounds, ..rows.keys.rows_of_one_key(columns, filters, rows.lookups()) }
+    let source = rows.source();
+    SqlSelect { order: row_source::order(source), bounds: source.bounds, ..rows.keys.rows_of_one_key(columns, filters, rows.lookups()) }
 }
 
 fn by_numbered_key_list<'p>(
@@ -283,28 +288,28 @@ fn by_numbered_key_list<'p>(
     filters: Conditions<'p>,
     (column, own): (Column<'p>, &'p Field),
 ) -> SqlSelect<'p> {
-    let scope = rows.scope();
+    let source = rows.source();
     let outer = SelectList::unnamed((0..list.len()).map(|number| Expression::Numbered("s.c", number)).collect());
-    list.push(Expression::RowNumber(scope, Some(column)));
+    list.push(Expression::RowNumber(source, Some(column)));
     let columns = SelectList { first: "", list, names: ColumnNames::Numbered("c") };
     let conditions = Conditions { join: JoinConditions::One(JoinCondition::InKeyList(column, own, KeyCount::Any)), ..filters };
-    let numbered = SqlSelect { joins: rows.lookups(), conditions, ..SqlSelect::new(columns, scope::table(&scope.table)) };
-    within_bounds(outer, numbered, OrderBy { first: "s.r", ..OrderBy::NONE }, scope)
+    let numbered = SqlSelect { joins: rows.lookups(), conditions, ..SqlSelect::new(columns, row_source::table(&source.table)) };
+    within_bounds(outer, numbered, OrderBy { first: "s.r", ..OrderBy::NONE }, source)
 }
 
 fn by_row_number<'p>(mut list: Vec<Expression<'p>>, rows: ChildRows<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
-    let scope = rows.scope();
+    let source = rows.source();
     let outer = (0..list.len()).map(|number| Expression::Numbered("s.c", number)).collect();
     let outer = SelectList { first: "s.n", ..SelectList::unnamed(outer) };
-    list.push(Expression::RowNumber(scope, None));
+    list.push(Expression::RowNumber(source, None));
     let columns = SelectList { first: "k.n AS n", list, names: ColumnNames::Numbered("c") };
     let (from, joins) = rows.keys.all_rows(rows.lookups());
     let numbered = SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) };
-    within_bounds(outer, numbered, OrderBy { first: "s.n, s.r", ..OrderBy::NONE }, scope)
+    within_bounds(outer, numbered, OrderBy { first: "s.n, s.r", ..OrderBy::NONE }, source)
 }
 
 /// The numbered rows that are within the bounds of each parent.
-fn within_bounds<'p>(columns: SelectList<'p>, numbered: SqlSelect<'p>, order: OrderBy<'p>, scope: &Scope<'_>) -> SqlSelect<'p> {
-    let conditions = Conditions { join: JoinConditions::One(JoinCondition::NumberWithin(scope.bounds)), filters: Vec::new() };
+fn within_bounds<'p>(columns: SelectList<'p>, numbered: SqlSelect<'p>, order: OrderBy<'p>, source: &RowSource<'_>) -> SqlSelect<'p> {
+    let conditions = Conditions { join: JoinConditions::One(JoinCondition::NumberWithin(source.bounds)), filters: Vec::new() };
     SqlSelect { conditions, order, ..SqlSelect::new(columns, FromItem::Query(Box::new(numbered), TableAlias::Text("s"))) }
 }

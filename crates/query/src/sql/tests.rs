@@ -8,7 +8,7 @@ use crate::policy::{Viewer, authorize_read};
 
 use super::Dialect;
 use super::level::Fetch;
-use super::scope;
+use super::row_source;
 use super::tree::Condition;
 use super::tree::ExistsForm::{self, Fenced, KeyIn, Plain};
 
@@ -56,7 +56,7 @@ fn forms(filter: &str, dialect: Dialect) -> Vec<ExistsForm> {
     }
     with_rows(&format!("{{\"where\":{filter}}}"), |select| {
         let mut forms = Vec::new();
-        scope::filters(&select.scope, dialect).filters.iter().for_each(|one| collect(one, &mut forms));
+        row_source::filters(&select.source, dialect).filters.iter().for_each(|one| collect(one, &mut forms));
         forms
     })
 }
@@ -108,7 +108,7 @@ fn sqlite_begins_at_rows_whose_keys_are_named() {
 fn related_rows_are_fetched_by_a_key_list_a_key_table_or_a_subquery_for_each_parent() {
     let fetch = |relations: &str, dialect| {
         with_rows(&format!("{{\"relations\":{relations}}}"), |select| {
-            format!("{:?}", Fetch::choose(select.scope.table.resource, &select.children[0], dialect))
+            format!("{:?}", Fetch::choose(select.source.table.resource, &select.children[0], dialect))
         })
     };
     let (all, linked, first) = (r#"{"below":true}"#, r#"{"linked":true}"#, r#"{"below":{"limit":2}}"#);

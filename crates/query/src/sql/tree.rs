@@ -9,7 +9,7 @@ use crate::catalog::{Field, Identifier, TableName};
 use crate::manifest::RelatedFunction;
 use crate::plan::lookup::Lookup;
 use crate::plan::predicate::{Alias, Column, Comparison, Predicate};
-use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
+use crate::plan::{Bounds, Grouped, Measured, RowSource, Sort};
 use crate::value::Value;
 
 /// Whether an unknown condition may count as false.
@@ -143,9 +143,9 @@ pub(super) enum Expression<'p> {
     Related(&'p Lookup<'p>),
     /// The value of a derived field that only the answer needs.
     Lookup(Rc<SqlLookup<'p>>),
-    /// The number of a row within its parent, in the order of a scope. Its name is `r`. The column has the parent's key; without one, `k.n`
+    /// The number of a row within its parent, in the order of a source. Its name is `r`. The column has the parent's key; without one, `k.n`
     /// has its number.
-    RowNumber(&'p Scope<'p>, Option<Column<'p>>),
+    RowNumber(&'p RowSource<'p>, Option<Column<'p>>),
 }
 
 /// What a column is read for. A dialect has a form for each use.

@@ -12,7 +12,7 @@ use crate::pointer::Layer;
 use crate::value::Value;
 
 use super::tree::{ColumnUse, Expression, GroupBy, KeyCount, RowLock, SelectList, SqlSelect};
-use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, scope};
+use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, row_source};
 
 pub use diagnosis::{Diagnosis, IncrementCheck, ReferenceCheck, RowStatement, UniqueCheck, ValuesAfter, diagnosis};
 
@@ -121,11 +121,11 @@ fn keyed_level(resource: &Resource, child: &Child<'_>, count: KeyCount, dialect:
 
 /// The keys of the rows that a select finds.
 fn target_level(select: &Select<'_>, lock: Option<RowLock>, dialect: Dialect) -> Level {
-    let table = &select.scope.table;
+    let table = &select.source.table;
     let columns = table.resource.key.iter().map(|id| Expression::Column(table.column(*id), ColumnUse::Key)).collect();
-    let tree = scope::select(SelectList::unnamed(columns), &select.scope, GroupBy::Nothing, dialect);
+    let tree = row_source::select(SelectList::unnamed(columns), &select.source, GroupBy::Nothing, dialect);
     let locked = lock.map(|lock| (table.alias, lock));
-    let tree = SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, locked, ..tree };
+    let tree = SqlSelect { order: row_source::order(&select.source), bounds: select.source.bounds, locked, ..tree };
     Level { sql: print::sql(&tree, dialect), outputs: Vec::new(), children: Vec::new(), page_end: None }
 }
 

@@ -8,7 +8,7 @@ use crate::pointer::Layer;
 use crate::statement::Statement;
 
 use super::super::predicate::Predicate;
-use super::super::{Bounds, Child, Planner, Scope, Select, Table};
+use super::super::{Bounds, Child, Planner, RowSource, Select, Table};
 use super::row::RowChange;
 use super::{Writing, bounds, references};
 
@@ -48,14 +48,14 @@ impl<'c> Writing<'c, '_> {
             let select = if can_read {
                 let filters = requirements.map_or_else(Vec::new, |requirements| requirements.filters(planner, &table, rows));
                 let mut select = planner.rows(table, filters, bounds);
-                select.scope.order.clear();
-                select.scope.joins.clear();
+                select.source.order.clear();
+                select.source.joins.clear();
                 select
             } else {
                 let shown = table.resource.key.iter().filter_map(|id| planner.shown_field(&table, *id)).collect();
                 planner.attach_lookups(&mut table);
-                let scope = Scope { table, filters: Vec::new(), joins: Vec::new(), order: Vec::new(), bounds };
-                Select { scope, shown, children: Vec::new() }
+                let source = RowSource { table, filters: Vec::new(), joins: Vec::new(), order: Vec::new(), bounds };
+                Select { source, shown, children: Vec::new() }
             };
             Child { relation: itself, pivot: planner.alias(), select }
         })

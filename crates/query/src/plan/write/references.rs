@@ -6,7 +6,7 @@ use crate::pointer::Layer;
 use crate::statement::Statement;
 
 use super::super::predicate::{Comparison, Exists, Predicate};
-use super::super::{Bounds, Child, Planner, Rights, Scope, Select, Table};
+use super::super::{Bounds, Child, Planner, Rights, RowSource, Select, Table};
 use super::Writing;
 use super::row::RowChange;
 
@@ -30,14 +30,14 @@ impl<'c> Writing<'c, '_> {
             let child = self.part(&Statement::empty(Layer::Policy), |planner, _| {
                 let mut table = Table::reach(planner, relation.target, Rights::Viewer)?;
                 planner.attach_lookups(&mut table);
-                let scope = Scope {
+                let source = RowSource {
                     table,
                     filters: Vec::new(),
                     joins: Vec::new(),
                     order: Vec::new(),
                     bounds: Bounds { limit: None, offset: None },
                 };
-                Some(Child { relation, pivot: planner.alias(), select: Select { scope, shown: Vec::new(), children: Vec::new() } })
+                Some(Child { relation, pivot: planner.alias(), select: Select { source, shown: Vec::new(), children: Vec::new() } })
             });
             if let Some(Some(child)) = child {
                 let strays = self.strays(relation);

@@ -11,7 +11,7 @@ use crate::value::Value;
 
 use super::super::order::{OrderPosition, append};
 use super::super::predicate::{Comparison, Predicate};
-use super::super::{Bounds, Child, Scope, Select, Table};
+use super::super::{Bounds, Child, RowSource, Select, Table};
 use super::{RowChange, WriteAddress, Writing};
 
 /// The rows to change, found under the caller's constraint and locked in the order of their keys.
@@ -112,7 +112,7 @@ impl<'c> Writing<'c, '_> {
             // One row more shows that there are too many.
             let most = max_rows.saturating_add(1);
             let bounds = Bounds { limit: Some(limit.map_or(most, |limit| limit.min(most))), offset: None };
-            (Select { scope: Scope { table, filters, joins, order, bounds }, shown: Vec::new(), children: Vec::new() }, names_rows)
+            (Select { source: RowSource { table, filters, joins, order, bounds }, shown: Vec::new(), children: Vec::new() }, names_rows)
         })?;
         if !names_rows && !body.all && self.faults.is_empty() {
             self.faults.add(Code::EmptyWhere, || "/query/where".into(), "this `where` holds for every row; every row takes \"all\": true");
@@ -158,8 +158,8 @@ fn select<'c>(
         append(&mut order, table.column(*id));
     }
     planner.attach_lookups(&mut table);
-    let scope = Scope { table, filters, joins: Vec::new(), order, bounds: Bounds { limit, offset: None } };
-    Select { scope, shown: Vec::new(), children: Vec::new() }
+    let source = RowSource { table, filters, joins: Vec::new(), order, bounds: Bounds { limit, offset: None } };
+    Select { source, shown: Vec::new(), children: Vec::new() }
 }
 
 /// The values of the key that the last filter compares.

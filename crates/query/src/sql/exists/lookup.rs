@@ -4,7 +4,7 @@ use crate::catalog::{FieldId, Identifier, Link};
 use crate::manifest::RelatedFunction;
 use crate::plan::lookup::{Lookup, LookupUse};
 use crate::plan::predicate::{Alias, Predicate};
-use crate::plan::{Scope, Table};
+use crate::plan::{RowSource, Table};
 
 use super::super::dialect::{self, Dialect, LookupJoin};
 use super::super::join::{self, Side};
@@ -22,16 +22,16 @@ pub(in super::super) enum Reach {
 }
 
 impl Reach {
-    /// Of a query that counts or groups all rows of a scope.
-    pub(in super::super) fn of_all(scope: &Scope<'_>) -> Self {
-        let mut predicates = std::iter::once(scope.table.policy()).chain(scope.filters.iter().map(|(_, predicate)| predicate));
-        if predicates.any(|predicate| narrows(predicate, &scope.table)) { Reach::SomeRows } else { Reach::EveryRow }
+    /// Of a query that counts or groups all rows of a source.
+    pub(in super::super) fn of_all(source: &RowSource<'_>) -> Self {
+        let mut predicates = std::iter::once(source.table.policy()).chain(source.filters.iter().map(|(_, predicate)| predicate));
+        if predicates.any(|predicate| narrows(predicate, &source.table)) { Reach::SomeRows } else { Reach::EveryRow }
     }
 
-    /// Of a query for the rows of a scope. It ends early if it has a limit and does not sort by a lookup first.
-    pub(in super::super) fn of_rows(scope: &Scope<'_>) -> Self {
-        let is_sorted_by_lookup = || scope.order.first().is_some_and(|sort| is_lookup(sort.column.alias, &scope.table));
-        if scope.bounds.limit.is_none() || is_sorted_by_lookup() { Reach::of_all(scope) } else { Reach::SomeRows }
+    /// Of a query for the rows of a source. It ends early if it has a limit and does not sort by a lookup first.
+    pub(in super::super) fn of_rows(source: &RowSource<'_>) -> Self {
+        let is_sorted_by_lookup = || source.order.first().is_some_and(|sort| is_lookup(sort.column.alias, &source.table));
+        if source.bounds.limit.is_none() || is_sorted_by_lookup() { Reach::of_all(source) } else { Reach::SomeRows }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::plan::Measured;
 use crate::statement::Function;
 
 use super::super::tree::{ColumnUse, Expression, PivotUse, SqlLookup};
-use super::super::{Writer, dialect, scope};
+use super::super::{Writer, dialect, row_source};
 
 impl Writer {
     pub(super) fn expression(&mut self, expression: &Expression<'_>) {
@@ -38,13 +38,13 @@ impl Writer {
                 self.lookup(lookup);
                 dialect::shown_lookup(self, lookup);
             }
-            Expression::RowNumber(scope, key) => {
+            Expression::RowNumber(source, key) => {
                 self.raw("row_number() OVER (PARTITION BY ");
                 match key {
                     Some(column) => self.column(*column),
                     None => self.raw("k.n"),
                 }
-                self.order_by(scope::order(scope));
+                self.order_by(row_source::order(source));
                 self.raw(") AS r");
             }
         }

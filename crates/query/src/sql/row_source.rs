@@ -1,8 +1,8 @@
-//! The rows that a scope names, as a query: its table, the joins for its paths, its policy and its filters.
+//! The rows of a source, as a query: its table, the joins for its paths, its policy and its filters.
 
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Alias, Column, Predicate};
-use crate::plan::{Join, Scope, Table};
+use crate::plan::{Join, RowSource, Table};
 
 mod path_columns;
 
@@ -12,16 +12,16 @@ use super::exists::lookup::{self, Reach};
 use super::join::{self, PathTarget};
 use super::tree::{Conditions, FromItem, GroupBy, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 
-pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, group_by: GroupBy<'p>, dialect: Dialect) -> SqlSelect<'p> {
-    let mut filters = Filters::new(dialect, scope.joins.iter().map(|join| join.table.policy()).chain(predicates(scope)));
+pub(super) fn select<'p>(columns: SelectList<'p>, source: &'p RowSource<'p>, group_by: GroupBy<'p>, dialect: Dialect) -> SqlSelect<'p> {
+    let mut filters = Filters::new(dialect, source.joins.iter().map(|join| join.table.policy()).chain(predicates(source)));
     // Filters share a budget in the order of the text: joins come first.
-    let paths = scope.joins.iter().map(|join| {
+    let paths = source.joins.iter().map(|join| {
         let policy = filters.conditions([join.table.policy()]);
         let lookups = lookup::joins(&join.table, LookupUse::Order, Reach::SomeRows, dialect).collect();
         let target = match dialect::strategies(dialect).path_join {
             PathJoin::Table => PathTarget { table: table(&join.table), lookups, policy },
             PathJoin::Columns => {
-                let list = SelectList::unnamed(path_columns::used(join, &columns, scope, group_by));
+                let list = SelectList::unnamed(path_columns::used(join, &columns, source, group_by));
                 let joins = lookup::joins(&join.table, LookupUse::Filter, Reach::SomeRows, dialect).collect();
                 let conditions = Conditions { join: JoinConditions::None, filters: policy };
                 let rows = SqlSelect { joins, conditions, ..SqlSelect::new(list, table(&join.table)) };
@@ -32,22 +32,22 @@ pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, group_by
     });
     let paths: Vec<_> = paths.collect();
     let reach = match group_by {
-        GroupBy::Groups(_) => Reach::of_all(scope),
-        GroupBy::Nothing | GroupBy::FirstColumns(_) => Reach::of_rows(scope),
+        GroupBy::Groups(_) => Reach::of_all(source),
+        GroupBy::Nothing | GroupBy::FirstColumns(_) => Reach::of_rows(source),
     };
-    let joins = lookup::joins(&scope.table, LookupUse::Order, reach, dialect).chain(paths).collect();
-    let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(scope)) };
-    let path_lookups = if dialect::strategies(dialect).lookup_join == LookupJoin::Groups { path_lookups(scope) } else { Vec::new() };
-    SqlSelect { joins, conditions, group_by, path_lookups, ..SqlSelect::new(columns, table(&scope.table)) }
+    let joins = lookup::joins(&source.table, LookupUse::Order, reach, dialect).chain(paths).collect();
+    let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(source)) };
+    let path_lookups = if dialect::strategies(dialect).lookup_join == LookupJoin::Groups { path_lookups(source) } else { Vec::new() };
+    SqlSelect { joins, conditions, group_by, path_lookups, ..SqlSelect::new(columns, table(&source.table)) }
 }
 
 /// The lookups of the rows that dot-paths lead to, with a column that joins these rows.
-fn path_lookups<'p>(scope: &'p Scope<'p>) -> Vec<(Alias, Column<'p>)> {
+fn path_lookups<'p>(source: &'p RowSource<'p>) -> Vec<(Alias, Column<'p>)> {
     let lookups = |join: &'p Join<'p>| {
         let key = join.relation.link.other_fields().first().map(|id| join.table.column(*id));
         join.table.lookups().iter().filter_map(move |lookup| Some((lookup.alias, key?)))
     };
-    scope.joins.iter().flat_map(lookups).collect()
+    source.joins.iter().flat_map(lookups).collect()
 }
 
 pub(super) fn table<'p>(table: &'p Table<'p>) -> FromItem<'p> {
@@ -55,15 +55,15 @@ pub(super) fn table<'p>(table: &'p Table<'p>) -> FromItem<'p> {
 }
 
 /// The policy and the filters of all layers, where nothing is joined.
-pub(super) fn filters<'p>(scope: &'p Scope<'p>, dialect: Dialect) -> Conditions<'p> {
-    let filters = Filters::new(dialect, predicates(scope)).conditions(predicates(scope));
+pub(super) fn filters<'p>(source: &'p RowSource<'p>, dialect: Dialect) -> Conditions<'p> {
+    let filters = Filters::new(dialect, predicates(source)).conditions(predicates(source));
     Conditions { join: JoinConditions::None, filters }
 }
 
-pub(super) fn order<'p>(scope: &'p Scope<'p>) -> OrderBy<'p> {
-    OrderBy { first: "", sorts: &scope.order, of: Sorted::Rows(scope.table.alias) }
+pub(super) fn order<'p>(source: &'p RowSource<'p>) -> OrderBy<'p> {
+    OrderBy { first: "", sorts: &source.order, of: Sorted::Rows(source.table.alias) }
 }
 
-fn predicates<'p>(scope: &'p Scope<'p>) -> impl Iterator<Item = &'p Predicate<'p>> {
-    std::iter::once(scope.table.policy()).chain(scope.filters.iter().map(|(_, predicate)| predicate))
+fn predicates<'p>(source: &'p RowSource<'p>) -> impl Iterator<Item = &'p Predicate<'p>> {
+    std::iter::once(source.table.policy()).chain(source.filters.iter().map(|(_, predicate)| predicate))
 }

@@ -2,12 +2,17 @@
 
 use crate::catalog::Field;
 use crate::plan::predicate::Column;
-use crate::plan::{Join, Measured, Scope};
+use crate::plan::{Join, Measured, RowSource};
 
 use super::super::tree::{ColumnUse, Expression, GroupBy, SelectList};
 
 /// Each column once. Those that join the table are among them.
-pub(super) fn used<'p>(join: &'p Join<'p>, columns: &SelectList<'p>, scope: &'p Scope<'p>, group_by: GroupBy<'p>) -> Vec<Expression<'p>> {
+pub(super) fn used<'p>(
+    join: &'p Join<'p>,
+    columns: &SelectList<'p>,
+    source: &'p RowSource<'p>,
+    group_by: GroupBy<'p>,
+) -> Vec<Expression<'p>> {
     let table = &join.table;
     let listed = columns.list.iter().filter_map(|expression| match expression {
         Expression::Column(column, _) => Some(*column),
@@ -21,7 +26,7 @@ pub(super) fn used<'p>(join: &'p Join<'p>, columns: &SelectList<'p>, scope: &'p 
         Measured::Column(_, column) => Some(*column),
         Measured::Rows => None,
     });
-    let sorted = scope.order.iter().map(|sort| sort.column);
+    let sorted = source.order.iter().map(|sort| sort.column);
     let named = listed.chain(groups.iter().map(|group| group.column)).chain(measured).chain(sorted);
     let named = named.filter(|column| column.alias == table.alias).map(|column| column.field);
     let to_lookups = table.lookups().iter().flat_map(|lookup| lookup.relation.link.own_fields());
