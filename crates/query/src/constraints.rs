@@ -1,10 +1,10 @@
 //! [`Manifest`] → [`Catalog`] with its constraints and the filters of derived fields. They are parsed and planned once, while a
 //! catalog is made, so that their faults are found then.
 
+mod constraint_fields;
 mod cycles;
 mod derived;
 mod references;
-mod scope_fields;
 
 use crate::catalog::{self, Broken, Catalog, Constraint, Resolved, ResourceId};
 use crate::error::Error;
@@ -15,8 +15,8 @@ use crate::parse;
 use crate::plan::check_constraint;
 use crate::pointer::Layer;
 
+pub use constraint_fields::ConstraintField;
 pub use references::{ConditionKind, Polarity, Reference, RowCondition};
-pub use scope_fields::ScopeField;
 
 impl Catalog {
     /// Resolves a manifest, or reports all its faults.

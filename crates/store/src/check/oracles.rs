@@ -43,20 +43,20 @@ impl<'c> Checker<'c> {
     /// How a conflict tells of rows that the constraint hides.
     fn tells_of_scope(&self, resource: &Resource, constraint: &NamedConstraint) -> Option<String> {
         let columns = &constraint.columns;
-        let scope = resource.scope_fields();
+        let fields = resource.constraint_fields();
         let (inside, outside): (Vec<_>, Vec<_>) =
-            scope.into_iter().partition(|scope| self.has_column(columns, &resource.fields[scope.field]));
+            fields.into_iter().partition(|field| self.has_column(columns, &resource.fields[field.id]));
         let names = |ids: Vec<FieldId>| quoted_list(&ids.into_iter().map(|id| resource.fields[id].name.as_str()).collect::<Vec<_>>());
         let key = columns.join(", ");
         if !outside.is_empty() {
             let outside_count = outside.len();
-            let missing = names(outside.into_iter().map(|scope| scope.field).collect());
+            let missing = names(outside.into_iter().map(|field| field.id).collect());
             let message = format!("a conflict on the unique key ({key}) tells a caller of rows that `constraint` hides");
             let noun = if outside_count == 1 { "column" } else { "columns" };
             return Some(format!("{message}; add the {noun} of {missing} to the unique key"));
         }
         let is_chosen = |id: &FieldId| is_written(resource, &resource.fields[*id]);
-        let chosen: Vec<FieldId> = inside.iter().filter(|scope| !scope.is_reference).map(|scope| scope.field).filter(is_chosen).collect();
+        let chosen: Vec<FieldId> = inside.iter().filter(|field| !field.is_reference).map(|field| field.id).filter(is_chosen).collect();
         if chosen.is_empty() {
             return None;
         }

@@ -1,30 +1,30 @@
-//! The fields that decide whether a row is in reach, for the warnings of `check` about what a refused write tells.
+//! The fields that decide whether a row is in reach, for the warnings of `check` about what a refused write reveals.
 
 use crate::catalog::{Catalog, Constraint, FieldId, Link, Relation, Resource, ResourceId};
 use crate::statement::{Clause, Entry, Inside};
 
 /// A field that a constraint depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScopeField {
-    pub field: FieldId,
+pub struct ConstraintField {
+    pub id: FieldId,
     /// Whether a payload that writes it is checked before the database is asked: it refers to one row, which must be in reach.
     pub is_reference: bool,
 }
 
 impl Resource {
     /// The fields that decide whether the constraint holds for a row: rows that are equal in all of them are in reach together or not at all.
-    pub fn scope_fields(&self) -> Vec<ScopeField> {
+    pub fn constraint_fields(&self) -> Vec<ConstraintField> {
         let mut found = Vec::new();
         let constraint = self.constraint.as_ref();
-        constraint.iter().flat_map(|constraint| &constraint.statement.filters).for_each(|clause| self.add_scope_fields(clause, &mut found));
+        constraint.iter().flat_map(|constraint| &constraint.statement.filters).for_each(|clause| self.add_fields(clause, &mut found));
         found
     }
 
-    fn add_scope_fields(&self, clause: &Clause, found: &mut Vec<ScopeField>) {
+    fn add_fields(&self, clause: &Clause, found: &mut Vec<ConstraintField>) {
         for entry in &clause.entries {
             match entry {
-                Entry::And(_, clauses) | Entry::Or(_, clauses) => clauses.iter().for_each(|clause| self.add_scope_fields(clause, found)),
-                Entry::Not(_, clause) => self.add_scope_fields(clause, found),
+                Entry::And(_, clauses) | Entry::Or(_, clauses) => clauses.iter().for_each(|clause| self.add_fields(clause, found)),
+                Entry::Not(_, clause) => self.add_fields(clause, found),
                 Entry::Named { name, .. } => match (self.relation(name), self.field(name)) {
                     (Some(relation), _) => add_join_fields(relation, found),
                     (None, Some((id, field))) => match (field.source(), field.related()) {
@@ -41,15 +41,15 @@ impl Resource {
 }
 
 /// The related rows of a row depend on its join columns alone.
-fn add_join_fields(relation: &Relation, found: &mut Vec<ScopeField>) {
+fn add_join_fields(relation: &Relation, found: &mut Vec<ConstraintField>) {
     let is_reference = !relation.many && matches!(relation.link, Link::Direct(_));
     relation.link.own_fields().into_iter().for_each(|field| add(found, field, is_reference));
 }
 
-fn add(found: &mut Vec<ScopeField>, field: FieldId, is_reference: bool) {
-    match found.iter_mut().find(|known| known.field == field) {
+fn add(found: &mut Vec<ConstraintField>, field: FieldId, is_reference: bool) {
+    match found.iter_mut().find(|known| known.id == field) {
         Some(known) => known.is_reference &= is_reference,
-        None => found.push(ScopeField { field, is_reference }),
+        None => found.push(ConstraintField { id: field, is_reference }),
     }
 }
 
