@@ -7,7 +7,7 @@ mod constraint;
 pub(crate) mod derived;
 mod field;
 mod ineffective;
-mod oracles;
+mod leaks;
 mod read_as_text;
 mod relation;
 mod table_facts;

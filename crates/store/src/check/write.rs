@@ -36,8 +36,8 @@ impl<'c> Checker<'c> {
         self.written_columns(resource, table);
         self.distribution_column(resource, table);
         self.unfilled_columns(resource, table, rules);
-        self.conflict_oracles(resource, table, rules);
-        self.delete_oracles(id, table, rules);
+        self.conflict_leaks(resource, table, rules);
+        self.delete_leaks(id, table, rules);
     }
 
     fn everyone(&mut self, resource: &Resource, rules: &WriteRules) {

@@ -1,5 +1,5 @@
-//! Warns of writes whose refusal or effect tells a caller of rows out of reach: conflicts on unique keys, and deletes that meet the rows of other
-//! tables.
+//! Warns of writes whose refusal or effect reveals rows out of reach: conflicts on unique keys, and deletes that affect the rows of
+//! other tables.
 
 use query::catalog::write_rules::{ConstraintKind, WriteOperation, WriteRules};
 use query::catalog::{Field, FieldId, Link, Resource, ResourceId, TableName};
@@ -12,8 +12,8 @@ use super::table_facts::field_of;
 use super::write_columns::is_written;
 
 impl<'c> Checker<'c> {
-    /// Warns of unique keys that rows out of reach share with rows in reach: a conflict tells that such a row exists.
-    pub(super) fn conflict_oracles(&mut self, resource: &'c Resource, table: &Table, rules: &WriteRules) {
+    /// Warns of unique keys that rows out of reach share with rows in reach: a conflict reveals that such a row exists.
+    pub(super) fn conflict_leaks(&mut self, resource: &'c Resource, table: &Table, rules: &WriteRules) {
         let mut found: Vec<(&[String], &[String])> = Vec::new();
         for constraint in &table.constraints {
             let key = (constraint.columns.as_slice(), constraint.condition.as_slice());
@@ -23,7 +23,8 @@ impl<'c> Checker<'c> {
                 continue;
             }
             found.push(key);
-            let messages = [self.tells_of_scope(resource, constraint), self.tells_of_deleted(resource, table, constraint)];
+            let messages =
+                [self.reveals_rows_hidden_by_constraint(resource, constraint), self.reveals_deleted_rows(resource, table, constraint)];
             for message in messages.into_iter().flatten() {
                 self.warning(rules.line, format!("resource `{}`: {message}, if that matters", resource.full_name));
             }
@@ -40,8 +41,8 @@ impl<'c> Checker<'c> {
         columns.iter().any(|column| same(field.column.plain(), column, self.dialect))
     }
 
-    /// How a conflict tells of rows that the constraint hides.
-    fn tells_of_scope(&self, resource: &Resource, constraint: &NamedConstraint) -> Option<String> {
+    /// How a conflict reveals rows that the constraint hides.
+    fn reveals_rows_hidden_by_constraint(&self, resource: &Resource, constraint: &NamedConstraint) -> Option<String> {
         let columns = &constraint.columns;
         let fields = resource.constraint_fields();
         let (inside, outside): (Vec<_>, Vec<_>) =
@@ -67,8 +68,8 @@ impl<'c> Checker<'c> {
         Some(format!("{message}; set it by `preset` instead of `write`"))
     }
 
-    /// How a conflict tells of rows that are deleted.
-    fn tells_of_deleted(&self, resource: &Resource, table: &Table, constraint: &NamedConstraint) -> Option<String> {
+    /// How a conflict reveals deleted rows.
+    fn reveals_deleted_rows(&self, resource: &Resource, table: &Table, constraint: &NamedConstraint) -> Option<String> {
         let mark = resource.soft_delete()?;
         if self.has_column(&constraint.condition, mark) || self.has_column(&constraint.columns, mark) {
             return None;
@@ -83,8 +84,8 @@ impl<'c> Checker<'c> {
         Some(format!("a conflict on the unique key ({key}) tells of deleted rows, whose values cannot be used again; {accepted}"))
     }
 
-    /// Warns of foreign keys by which a delete meets rows that the caller may not see.
-    pub(super) fn delete_oracles(&mut self, id: ResourceId, table: &Table, rules: &WriteRules) {
+    /// Warns of foreign keys by which a delete affects rows that the caller may not see.
+    pub(super) fn delete_leaks(&mut self, id: ResourceId, table: &Table, rules: &WriteRules) {
         let resource = self.catalog.resource(id);
         if rules.right(WriteOperation::Delete).is_none() || resource.soft_delete().is_some() {
             return;
