@@ -103,30 +103,30 @@ pub fn plan_write<'c>(
     moment: WriteMoment<'_>,
 ) -> Result<WritePlan<'c>, WriteError> {
     let resource = access.resource();
-    let mut writing = Writing { access, form, faults: body.faults.clone(), lacks_variable: false };
+    let mut planner = WritePlanner { access, form, faults: body.faults.clone(), lacks_variable: false };
     if let Some(permission) = &resource.permission
         && !access.viewer.has_permission(permission)
-        && writing.asks_of_rows(body, &address)
+        && planner.asks_of_rows(body, &address)
     {
         return Err(WriteError::NeedsRead(permission.clone()));
     }
-    writing.check_parts(body);
-    writing.check_unused(body);
-    let mut rows = writing.rows(body, &address, moment);
-    let target = writing.target(body, &mut rows, &address);
-    let before = writing.before(body, &rows, &address);
-    let references = writing.references(&rows);
-    let bounded: Vec<FieldId> = writing.bounded_increments(&rows);
+    planner.check_parts(body);
+    planner.check_unused(body);
+    let mut rows = planner.rows(body, &address, moment);
+    let target = planner.target(body, &mut rows, &address);
+    let before = planner.before(body, &rows, &address);
+    let references = planner.references(&rows);
+    let bounded: Vec<FieldId> = planner.bounded_increments(&rows);
     // A read of the answer finds the rows that are as they must be. Without one, a statement of its own does.
     let is_read = matches!(body.returning, Returning::Rows(_)) && access.viewer.can_read(resource);
-    let after = if is_read { None } else { writing.after(&rows, &bounded) };
-    let check = writing.after(&[], &[]);
-    let ranges = bounded.iter().filter_map(|id| Some((*id, writing.range(*id)?))).collect();
-    let is_chosen = target.as_ref().is_some_and(|target| target.is_chosen) && writing.faults.is_empty();
-    let lock = if is_chosen { writing.lock(body) } else { None };
-    let answer = writing.answer(&body.returning, &rows, &bounded);
-    let lifted = writing.lifted();
-    let Writing { faults, lacks_variable, .. } = writing;
+    let after = if is_read { None } else { planner.after(&rows, &bounded) };
+    let check = planner.after(&[], &[]);
+    let ranges = bounded.iter().filter_map(|id| Some((*id, planner.range(*id)?))).collect();
+    let is_chosen = target.as_ref().is_some_and(|target| target.is_chosen) && planner.faults.is_empty();
+    let lock = if is_chosen { planner.lock(body) } else { None };
+    let answer = planner.answer(&body.returning, &rows, &bounded);
+    let lifted = planner.lifted();
+    let WritePlanner { faults, lacks_variable, .. } = planner;
     faults.finish()?;
     if lacks_variable {
         return Err(WriteError::NoVariable);
@@ -152,7 +152,7 @@ pub fn plan_write<'c>(
 }
 
 /// Makes a plan and collects the faults of all its parts.
-struct Writing<'c, 'v> {
+struct WritePlanner<'c, 'v> {
     access: WriteAccess<'c, 'v>,
     form: WriteForm,
     faults: Faults,
@@ -160,7 +160,7 @@ struct Writing<'c, 'v> {
     lacks_variable: bool,
 }
 
-impl<'c> Writing<'c, '_> {
+impl<'c> WritePlanner<'c, '_> {
     fn resource(&self) -> &'c Resource {
         self.access.resource()
     }

@@ -10,9 +10,9 @@ use crate::statement::Statement;
 use super::super::predicate::Predicate;
 use super::super::{Bounds, Child, Planner, RowSource, Select, Table};
 use super::row::RowChange;
-use super::{Writing, bounds, references};
+use super::{WritePlanner, bounds, references};
 
-impl<'c> Writing<'c, '_> {
+impl<'c> WritePlanner<'c, '_> {
     /// What rows must be after the change: in reach, as `check` says, with references that the viewer can read.
     pub(super) fn after(&mut self, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
         if self.form.operation() == WriteOperation::Delete {

@@ -11,9 +11,9 @@ use crate::value::Value;
 use super::super::Child;
 use super::super::predicate::{Comparison, Predicate};
 use super::row::RowChange;
-use super::{WriteAddress, Writing};
+use super::{WriteAddress, WritePlanner};
 
-impl<'c> Writing<'c, '_> {
+impl<'c> WritePlanner<'c, '_> {
     pub(super) fn before(&mut self, body: &WriteBody, rows: &[RowChange], address: &WriteAddress<'_>) -> Vec<(Layer, Child<'c>)> {
         let of_header = address.if_match.and_then(|text| self.version_of_header(text));
         if self.form.operation() == WriteOperation::Create {

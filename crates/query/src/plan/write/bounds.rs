@@ -9,10 +9,10 @@ use crate::value::{self, Value};
 
 use super::super::predicate::{Comparison, Predicate};
 use super::super::{Child, Table};
-use super::Writing;
+use super::WritePlanner;
 use super::row::{Change, RowChange};
 
-impl<'c> Writing<'c, '_> {
+impl<'c> WritePlanner<'c, '_> {
     /// The fields that the write adds to, and that have bounds.
     pub(super) fn bounded_increments(&self, rows: &[RowChange]) -> Vec<FieldId> {
         let resource = self.resource();

@@ -7,7 +7,7 @@ use crate::statement::Statement;
 
 use super::super::predicate::{Comparison, Exists, Predicate};
 use super::super::{Bounds, Child, Planner, Rights, RowSource, Select, Table};
-use super::Writing;
+use super::WritePlanner;
 use super::row::RowChange;
 
 /// A to-one relation that the payload writes.
@@ -22,7 +22,7 @@ pub(crate) struct ReferencePlan<'c> {
     pub(crate) strays: Option<Child<'c>>,
 }
 
-impl<'c> Writing<'c, '_> {
+impl<'c> WritePlanner<'c, '_> {
     /// The references that are written to targets that the viewer may read. Otherwise the database alone decides.
     pub(super) fn references(&mut self, rows: &[RowChange]) -> Vec<ReferencePlan<'c>> {
         let mut plans = Vec::new();

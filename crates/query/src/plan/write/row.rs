@@ -12,7 +12,7 @@ use crate::pointer::Pointer;
 use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
 
-use super::{WriteAddress, Writing, values};
+use super::{WriteAddress, WritePlanner, values};
 
 /// The instant and the random bytes of a write.
 #[expect(missing_debug_implementations, reason = "a closure has none")]
@@ -65,7 +65,7 @@ impl RowPointer {
     }
 }
 
-impl<'c> Writing<'c, '_> {
+impl<'c> WritePlanner<'c, '_> {
     /// The rows of the payload, with their presets.
     pub(super) fn rows(&mut self, body: &WriteBody, address: &WriteAddress<'_>, mut moment: WriteMoment<'_>) -> Vec<RowChange> {
         let operation = self.form.operation();

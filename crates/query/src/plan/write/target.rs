@@ -12,7 +12,7 @@ use crate::value::Value;
 use super::super::order::{OrderPosition, append};
 use super::super::predicate::{Comparison, Predicate};
 use super::super::{Bounds, Child, RowSource, Select, Table};
-use super::{RowChange, WriteAddress, Writing};
+use super::{RowChange, WriteAddress, WritePlanner};
 
 /// The rows to change, found under the caller's constraint and locked in the order of their keys.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct TargetPlan<'c> {
     pub(crate) is_chosen: bool,
 }
 
-impl<'c> Writing<'c, '_> {
+impl<'c> WritePlanner<'c, '_> {
     /// The rows to change. The key of one row in its payload is taken out of it.
     pub(super) fn target(&mut self, body: &WriteBody, rows: &mut [RowChange], address: &WriteAddress<'_>) -> Option<TargetPlan<'c>> {
         match self.form {
@@ -121,7 +121,7 @@ impl<'c> Writing<'c, '_> {
     }
 }
 
-impl<'c> Writing<'c, '_> {
+impl<'c> WritePlanner<'c, '_> {
     /// The query with the wire constraint, and with order and limit of the manifest's constraint.
     fn narrowed(&self, body: &WriteBody, query: Statement) -> Statement {
         let statement = merge::merged(parse::Body { query, constraint: body.constraint.clone() });
