@@ -142,7 +142,7 @@ pub fn write(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Obje
             levels.push(level("lock", &rendered.level.sql, &child.select.source, dialect));
         }
     }
-    for ((layer, child), (_, rendered)) in plan.before.iter().zip(&query.before) {
+    for ((layer, child), (_, rendered)) in plan.preconditions.iter().zip(&query.preconditions) {
         levels.push(level(layer.as_str(), &rendered.level.sql, &child.select.source, dialect));
     }
     for change in &query.changes {
@@ -150,7 +150,7 @@ pub fn write(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Obje
         levels.push(json!({ "path": "change", "sql": sql.text(), "parameters": parameters(sql.params()), "predicates": [] }));
     }
     let checked = levels.len();
-    if let (Some(child), Some(rendered)) = (&plan.after, &query.after) {
+    if let (Some(child), Some(rendered)) = (&plan.postcondition, &query.postcondition) {
         levels.push(level("after", &rendered.level.sql, &child.select.source, dialect));
     }
     if let (Some(child), Some(rendered)) = (&plan.answer, &query.answer) {

@@ -1,9 +1,9 @@
 //! [`WriteBody`] → [`WritePlan`]: names, types, value rules, rights, and the policy before and after. A table is written only by a plan, and
 //! a plan has the scope and the check of its resource.
 
-mod after;
-mod before;
 mod bounds;
+mod postcondition;
+mod preconditions;
 mod references;
 mod row;
 mod target;
@@ -36,9 +36,9 @@ pub struct WritePlan<'c> {
     /// One for each row of the payload; for all rows the same if the payload is no list.
     pub(crate) rows: Vec<RowChange>,
     /// What locked rows must be, each with its refusal.
-    pub(crate) before: Vec<(Layer, Child<'c>)>,
+    pub(crate) preconditions: Vec<(Layer, Child<'c>)>,
     /// What rows must be after the change.
-    pub(crate) after: Option<Child<'c>>,
+    pub(crate) postcondition: Option<Child<'c>>,
     /// The same without the references, to find out which of both a row lacks.
     pub(crate) check: Option<Child<'c>>,
     /// The rows to lock, where `order` or `limit` chooses them.
@@ -114,13 +114,13 @@ pub fn plan_write<'c>(
     planner.check_unused(body);
     let mut rows = planner.rows(body, &address, moment);
     let target = planner.target(body, &mut rows, &address);
-    let before = planner.before(body, &rows, &address);
+    let preconditions = planner.preconditions(body, &rows, &address);
     let references = planner.references(&rows);
     let bounded: Vec<FieldId> = planner.bounded_increments(&rows);
     // A read of the answer finds the rows that are as they must be. Without one, a statement of its own does.
     let is_read = matches!(body.returning, Returning::Rows(_)) && access.viewer.can_read(resource);
-    let after = if is_read { None } else { planner.after(&rows, &bounded) };
-    let check = planner.after(&[], &[]);
+    let postcondition = if is_read { None } else { planner.postcondition(&rows, &bounded) };
+    let check = planner.postcondition(&[], &[]);
     let ranges = bounded.iter().filter_map(|id| Some((*id, planner.range(*id)?))).collect();
     let is_chosen = target.as_ref().is_some_and(|target| target.is_chosen) && planner.faults.is_empty();
     let lock = if is_chosen { planner.lock(body) } else { None };
@@ -137,8 +137,8 @@ pub fn plan_write<'c>(
         rules: access.rules,
         target,
         rows,
-        before,
-        after,
+        preconditions,
+        postcondition,
         check,
         lock,
         ranges,

@@ -28,10 +28,10 @@ pub struct WriteQuery {
     /// How to find and lock the rows; none for a create.
     pub target: Option<Target>,
     /// The rows with given keys that are as they must be before the change, and the layer that asks for it.
-    pub before: Vec<(Layer, ChildLevel)>,
+    pub preconditions: Vec<(Layer, ChildLevel)>,
     pub changes: Vec<WriteChange>,
     /// The rows with given keys that are as they must be after the change.
-    pub after: Option<ChildLevel>,
+    pub postcondition: Option<ChildLevel>,
     /// The rows of the answer; none if only their number is asked for.
     pub answer: Option<ChildLevel>,
     /// Whether the answer has one row rather than a list.
@@ -48,7 +48,9 @@ impl WriteQuery {
     /// The change of rows that are known before, if nothing stands between it and the answer.
     pub fn only_change(&self) -> Option<&WriteChange> {
         match &self.changes[..] {
-            [change] if self.target.is_some() && !self.answers_before() && self.after.is_none() && change.more.is_empty() => Some(change),
+            [change] if self.target.is_some() && !self.answers_before() && self.postcondition.is_none() && change.more.is_empty() => {
+                Some(change)
+            }
             _ => None,
         }
     }
@@ -98,9 +100,9 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
         form: plan.form,
         key_kinds: resource.key_fields().map(|field| dialect::key_kind(dialect, field)).collect(),
         target,
-        before: plan.before.iter().map(|(layer, child)| (*layer, keyed(child))).collect(),
+        preconditions: plan.preconditions.iter().map(|(layer, child)| (*layer, keyed(child))).collect(),
         changes: change::changes(plan, count, dialect),
-        after: plan.after.as_ref().map(keyed),
+        postcondition: plan.postcondition.as_ref().map(keyed),
         answer: plan.answer.as_ref().map(keyed),
         is_one,
         dry_run: plan.dry_run,

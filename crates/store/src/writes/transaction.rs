@@ -52,7 +52,7 @@ pub(crate) async fn write<S: WriteSession>(session: &mut S, query: &WriteQuery) 
     if query.target.is_some() && keys.len() == 0 {
         return Ok(Written { count: 0, rows: query.answer.as_ref().map(|_| Bytes::from_static(b"[]")) });
     }
-    for (layer, level) in &query.before {
+    for (layer, level) in &query.preconditions {
         if !are_all_there(session, level, &keys).await? {
             let refusal = if *layer == Layer::Scope { WriteRefusal::OutOfScope } else { WriteRefusal::Stale };
             return Err(TransactionError::Refused(refusal));
@@ -70,7 +70,7 @@ pub(crate) async fn write<S: WriteSession>(session: &mut S, query: &WriteQuery) 
     }
     let before = if query.answers_before() { answer(session, query, &keys).await? } else { None };
     change(session, query, &mut keys).await?;
-    if let Some(level) = &query.after
+    if let Some(level) = &query.postcondition
         && !are_all_there(session, level, &keys).await?
     {
         return Err(TransactionError::Unexplained);

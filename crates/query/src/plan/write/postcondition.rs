@@ -14,7 +14,7 @@ use super::{WritePlanner, bounds, references};
 
 impl<'c> WritePlanner<'c, '_> {
     /// What rows must be after the change: in reach, as `check` says, with references that the viewer can read.
-    pub(super) fn after(&mut self, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
+    pub(super) fn postcondition(&mut self, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
         if self.form.operation() == WriteOperation::Delete {
             return None;
         }

@@ -14,19 +14,19 @@ use super::row::RowChange;
 use super::{WriteAddress, WritePlanner};
 
 impl<'c> WritePlanner<'c, '_> {
-    pub(super) fn before(&mut self, body: &WriteBody, rows: &[RowChange], address: &WriteAddress<'_>) -> Vec<(Layer, Child<'c>)> {
+    pub(super) fn preconditions(&mut self, body: &WriteBody, rows: &[RowChange], address: &WriteAddress<'_>) -> Vec<(Layer, Child<'c>)> {
         let of_header = address.if_match.and_then(|text| self.version_of_header(text));
         if self.form.operation() == WriteOperation::Create {
             return Vec::new();
         }
-        let mut before = Vec::new();
-        before.extend(self.scope());
-        before.extend(self.expectation(body.expect.as_ref()));
+        let mut preconditions = Vec::new();
+        preconditions.extend(self.scope());
+        preconditions.extend(self.expectation(body.expect.as_ref()));
         let is_list = matches!(body.payload, Some(Payload::Many(_)));
         let (for_all, for_each) = if is_list { (&[][..], rows) } else { (rows, &[][..]) };
         let expected: Vec<Value> = of_header.into_iter().chain(for_all.first().and_then(|row| row.version.clone())).collect();
-        before.extend(self.version(&expected, for_each));
-        before
+        preconditions.extend(self.version(&expected, for_each));
+        preconditions
     }
 
     /// `scope` of the manifest, if it binds the viewer.
