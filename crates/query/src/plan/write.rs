@@ -39,8 +39,8 @@ pub struct WritePlan<'c> {
     pub(crate) preconditions: Vec<(Layer, Child<'c>)>,
     /// What rows must be after the change.
     pub(crate) postcondition: Option<Child<'c>>,
-    /// The same without the references, to find out which of both a row lacks.
-    pub(crate) check: Option<Child<'c>>,
+    /// The postcondition without the references, so that a diagnosis can tell the two apart.
+    pub(crate) postcondition_without_references: Option<Child<'c>>,
     /// The rows to lock, where `order` or `limit` chooses them.
     pub(crate) lock: Option<Child<'c>>,
     /// The fields that the write adds to, if they have bounds, with the rows within the bounds.
@@ -120,7 +120,7 @@ pub fn plan_write<'c>(
     // A read of the answer finds the rows that are as they must be. Without one, a statement of its own does.
     let is_read = matches!(body.returning, Returning::Rows(_)) && access.viewer.can_read(resource);
     let postcondition = if is_read { None } else { planner.postcondition(&rows, &bounded) };
-    let check = planner.postcondition(&[], &[]);
+    let postcondition_without_references = planner.postcondition(&[], &[]);
     let ranges = bounded.iter().filter_map(|id| Some((*id, planner.range(*id)?))).collect();
     let is_chosen = target.as_ref().is_some_and(|target| target.is_chosen) && planner.faults.is_empty();
     let lock = if is_chosen { planner.lock(body) } else { None };
@@ -139,7 +139,7 @@ pub fn plan_write<'c>(
         rows,
         preconditions,
         postcondition,
-        check,
+        postcondition_without_references,
         lock,
         ranges,
         references,

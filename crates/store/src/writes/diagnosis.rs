@@ -194,7 +194,7 @@ async fn after<S: WriteSession>(
             }
         }
     }
-    if let Some(level) = &diagnosis.after {
+    if let Some(level) = &diagnosis.postcondition_without_references {
         for number in meeting(session, (level, false), (keys, items)).await? {
             let item = item_of(diagnosis, number);
             if !has_fault(faults, item) {

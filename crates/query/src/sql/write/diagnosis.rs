@@ -28,7 +28,8 @@ pub struct Diagnosis {
     pub unique_keys: Vec<UniqueCheck>,
     pub increments: Vec<IncrementCheck>,
     pub rows: Vec<RowStatement>,
-    pub after: Option<ChildLevel>,
+    /// The postcondition without the references, which are checked by themselves.
+    pub postcondition_without_references: Option<ChildLevel>,
     /// What the database enforces in the table.
     pub facts: TableFacts,
     /// The column of each field; empty for a derived one.
@@ -142,7 +143,10 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
         unique_keys: unique_keys.filter(|check| check.after.set.iter().any(Option::is_some)).collect(),
         increments: increments.collect(),
         rows: rows(plan, query, dialect),
-        after: plan.check.as_ref().map(|child| keyed_level(resource, child, KeyCount::Any, dialect)),
+        postcondition_without_references: plan
+            .postcondition_without_references
+            .as_ref()
+            .map(|child| keyed_level(resource, child, KeyCount::Any, dialect)),
         facts: plan.rules.facts.clone(),
         columns: resource.fields.iter().map(column_name).collect(),
         table: resource.table.name.plain().to_owned(),
