@@ -185,7 +185,7 @@ async fn after<S: WriteSession>(
         return Ok(());
     }
     for reference in &diagnosis.references {
-        let Some(level) = &reference.strays else { continue };
+        let Some(level) = &reference.dangling else { continue };
         let writes = |row: usize| reference.after.set[row].is_some() && !reference.is_made(row);
         for number in meeting(session, (level, true), (keys, items)).await? {
             let item = item_of(diagnosis, number);

@@ -18,8 +18,8 @@ pub(crate) struct ReferencePlan<'c> {
     pub(crate) child: Child<'c>,
     /// The fields of the target, if new rows of the same payload can be the target.
     pub(crate) made_fields: Option<Vec<FieldId>>,
-    /// The rows in reach that refer to another row than these.
-    pub(crate) strays: Option<Child<'c>>,
+    /// The rows in reach with a reference that leads to no row that the caller can read.
+    pub(crate) dangling: Option<Child<'c>>,
 }
 
 impl<'c> WritePlanner<'c, '_> {
@@ -40,8 +40,8 @@ impl<'c> WritePlanner<'c, '_> {
                 Some(Child { relation, pivot: planner.alias(), select: Select { source, shown: Vec::new(), children: Vec::new() } })
             });
             if let Some(Some(child)) = child {
-                let strays = self.strays(relation);
-                plans.push(ReferencePlan { fields: relation.link.own_fields(), child, made_fields: self.made_fields(relation), strays });
+                let dangling = self.dangling(relation);
+                plans.push(ReferencePlan { fields: relation.link.own_fields(), child, made_fields: self.made_fields(relation), dangling });
             }
         }
         plans
@@ -56,8 +56,8 @@ impl<'c> WritePlanner<'c, '_> {
         }
     }
 
-    /// A row out of reach is no stray, so that it is not told apart from one in reach by its reference.
-    fn strays(&mut self, relation: &'c Relation) -> Option<Child<'c>> {
+    /// A row out of reach is not listed. Otherwise the answer would reveal its reference.
+    fn dangling(&mut self, relation: &'c Relation) -> Option<Child<'c>> {
         let itself = &self.access.rules.itself;
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
             let filters = reference(planner, &table, relation).map(|filter| (Layer::Reference, filter.negate())).into_iter().collect();

@@ -67,8 +67,8 @@ pub struct ReferenceCheck {
     pub made: Vec<Option<Vec<Value>>>,
     /// Whether the database has a foreign key for it. Then only earlier rows of the payload are there in time.
     pub has_foreign_key: bool,
-    /// The rows in reach that refer to another row. They show what the database itself put into a reference.
-    pub strays: Option<ChildLevel>,
+    /// The rows in reach with a reference that leads to no row that the caller can read. They show what the database itself put into it.
+    pub dangling: Option<ChildLevel>,
 }
 
 impl ReferenceCheck {
@@ -117,7 +117,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
         level: keyed_level(resource, &reference.child, KeyCount::Any, dialect),
         made: plan.rows.iter().map(|row| values_of(row, reference.made_fields.as_ref()?)).collect(),
         has_foreign_key: plan.rules.facts.has_foreign_key(&reference.fields),
-        strays: reference.strays.as_ref().map(|strays| keyed_level(resource, strays, KeyCount::Any, dialect)),
+        dangling: reference.dangling.as_ref().map(|dangling| keyed_level(resource, dangling, KeyCount::Any, dialect)),
     });
     let own_key: &[FieldId] = if plan.target.is_some() { &resource.key } else { &[] };
     let unique_keys = plan
