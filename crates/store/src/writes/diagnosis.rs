@@ -117,7 +117,7 @@ async fn rows<S: WriteSession>(
     (targets, deferred_check): (&Keys, DeferredCheck),
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
-    let mut made = Keys::new(diagnosis.key_kinds.len());
+    let mut new_rows = Keys::new(diagnosis.key_kinds.len());
     let mut items: Vec<usize> = Vec::new();
     for (number, row) in diagnosis.rows.iter().enumerate() {
         let item = item_of(diagnosis, number);
@@ -129,7 +129,7 @@ async fn rows<S: WriteSession>(
             Ok(Some(new)) => {
                 session.savepoint(Savepoint::Release).await?;
                 for key in new.each() {
-                    made.add(key.iter().map(|part| Some(part.as_slice())));
+                    new_rows.add(key.iter().map(|part| Some(part.as_slice())));
                     items.push(number);
                 }
             }
@@ -149,7 +149,7 @@ async fn rows<S: WriteSession>(
         }
     }
     let all: Vec<usize> = (0..targets.rows()).collect();
-    let changed = if diagnosis.operation == WriteOperation::Create { (&made, items.as_slice()) } else { (targets, all.as_slice()) };
+    let changed = if diagnosis.operation == WriteOperation::Create { (&new_rows, items.as_slice()) } else { (targets, all.as_slice()) };
     after(session, diagnosis, changed, faults).await
 }
 
@@ -186,7 +186,7 @@ async fn after<S: WriteSession>(
     }
     for reference in &diagnosis.references {
         let Some(level) = &reference.dangling else { continue };
-        let writes = |row: usize| reference.after.set[row].is_some() && !reference.is_made(row);
+        let writes = |row: usize| reference.after.set[row].is_some() && !reference.refers_to_new_row(row);
         for number in meeting(session, (level, true), (keys, items)).await? {
             let item = item_of(diagnosis, number);
             if writes(diagnosis.row_of(number)) && !has_fault(faults, item) {

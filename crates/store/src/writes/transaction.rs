@@ -162,7 +162,7 @@ fn check_count(changed: u64, expected: usize) -> Result<(), TransactionError> {
 
 async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut Keys) -> Result<(), TransactionError> {
     let is_create = query.target.is_none();
-    let mut made: Vec<Option<Vec<Vec<u8>>>> = Vec::new();
+    let mut new_rows: Vec<Option<Vec<Vec<u8>>>> = Vec::new();
     for change in &query.changes {
         let runs = std::iter::once(change.sql.params()).chain(change.more.iter().map(Vec::as_slice));
         let mut items = change.items.iter();
@@ -177,10 +177,10 @@ async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut
             let new = session.insert(statement, query.key_kinds.len()).await?;
             for key in new.each() {
                 let Some(item) = items.next() else { return Err(TransactionError::Unexplained) };
-                if made.len() <= *item {
-                    made.resize(item + 1, None);
+                if new_rows.len() <= *item {
+                    new_rows.resize(item + 1, None);
                 }
-                made[*item] = Some(key);
+                new_rows[*item] = Some(key);
             }
         }
         if is_create && items.next().is_some() {
@@ -188,7 +188,7 @@ async fn change<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &mut
         }
     }
     if is_create {
-        for key in &made {
+        for key in &new_rows {
             let Some(key) = key else { return Err(TransactionError::Unexplained) };
             keys.add(key.iter().map(|part| Some(part.as_slice())));
         }

@@ -17,7 +17,7 @@ pub(crate) struct ReferencePlan<'c> {
     /// The rows of the target that the caller can read.
     pub(crate) child: Child<'c>,
     /// The fields of the target, if new rows of the same payload can be the target.
-    pub(crate) made_fields: Option<Vec<FieldId>>,
+    pub(crate) new_row_fields: Option<Vec<FieldId>>,
     /// The rows in reach with a reference that leads to no row that the caller can read.
     pub(crate) dangling: Option<Child<'c>>,
 }
@@ -41,13 +41,18 @@ impl<'c> WritePlanner<'c, '_> {
             });
             if let Some(Some(child)) = child {
                 let dangling = self.dangling(relation);
-                plans.push(ReferencePlan { fields: relation.link.own_fields(), child, made_fields: self.made_fields(relation), dangling });
+                plans.push(ReferencePlan {
+                    fields: relation.link.own_fields(),
+                    child,
+                    new_row_fields: self.new_row_fields(relation),
+                    dangling,
+                });
             }
         }
         plans
     }
 
-    fn made_fields(&self, relation: &Relation) -> Option<Vec<FieldId>> {
+    fn new_row_fields(&self, relation: &Relation) -> Option<Vec<FieldId>> {
         match &relation.link {
             Link::Direct(pairs) if self.form == WriteForm::Create && relation.target == self.access.resource => {
                 Some(pairs.iter().map(|(_, other)| *other).collect())

@@ -64,7 +64,7 @@ pub struct ReferenceCheck {
     /// The rows of the target that the caller can read.
     pub level: ChildLevel,
     /// For each new row the values that others can refer to, if the reference leads to the same resource.
-    pub made: Vec<Option<Vec<Value>>>,
+    pub new_rows: Vec<Option<Vec<Value>>>,
     /// Whether the database has a foreign key for it. Then only earlier rows of the payload are there in time.
     pub has_foreign_key: bool,
     /// The rows in reach with a reference that leads to no row that the caller can read. They show what the database itself put into it.
@@ -73,11 +73,11 @@ pub struct ReferenceCheck {
 
 impl ReferenceCheck {
     /// Whether a new row refers to itself or to another row of the payload that is there in time.
-    pub fn is_made(&self, row: usize) -> bool {
+    pub fn refers_to_new_row(&self, row: usize) -> bool {
         let Some(set) = self.after.set.get(row).and_then(Option::as_ref) else { return false };
-        let is_equal = |made: &Vec<Value>| made.iter().map(Some).eq(set.iter().map(Option::as_ref));
-        let in_time = if self.has_foreign_key { row + 1 } else { self.made.len() };
-        self.made.iter().take(in_time).flatten().any(is_equal)
+        let is_equal = |new_row: &Vec<Value>| new_row.iter().map(Some).eq(set.iter().map(Option::as_ref));
+        let in_time = if self.has_foreign_key { row + 1 } else { self.new_rows.len() };
+        self.new_rows.iter().take(in_time).flatten().any(is_equal)
     }
 }
 
@@ -115,7 +115,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
     let references = plan.references.iter().map(|reference| ReferenceCheck {
         after: values_after(plan, &reference.fields, dialect),
         level: keyed_level(resource, &reference.child, KeyCount::Any, dialect),
-        made: plan.rows.iter().map(|row| values_of(row, reference.made_fields.as_ref()?)).collect(),
+        new_rows: plan.rows.iter().map(|row| values_of(row, reference.new_row_fields.as_ref()?)).collect(),
         has_foreign_key: plan.rules.facts.has_foreign_key(&reference.fields),
         dangling: reference.dangling.as_ref().map(|dangling| keyed_level(resource, dangling, KeyCount::Any, dialect)),
     });

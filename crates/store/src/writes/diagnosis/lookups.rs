@@ -30,7 +30,7 @@ pub(super) async fn references<S: WriteSession>(
         let there = are_there(session, level, &keys).await?;
         for row in 0..rows.len() {
             let is_missing = keys.number(row).is_some_and(|number| !there[number]);
-            if is_missing && !reference.is_made(row) {
+            if is_missing && !reference.refers_to_new_row(row) {
                 let (item, fields) = (item_of(diagnosis, row), after.fields.clone());
                 note(faults, WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields });
             }
