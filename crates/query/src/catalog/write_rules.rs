@@ -38,7 +38,7 @@ pub struct WriteRules {
     /// The unique keys beside the primary key that the manifest names.
     pub keys: Vec<(Vec<FieldId>, usize)>,
     /// From a key to the row with this key.
-    pub(crate) itself: Relation,
+    pub(crate) key_relation: Relation,
     pub facts: TableFacts,
 }
 
@@ -238,7 +238,7 @@ impl Resource {
 
     /// The fields by which a row can refer to another row of the resource.
     pub(crate) fn references_to_itself(&self) -> impl Iterator<Item = Vec<FieldId>> + '_ {
-        let own = self.write.as_ref().map(|write| write.itself.target);
+        let own = self.write.as_ref().map(|write| write.key_relation.target);
         let leads_back = move |relation: &&Relation| !relation.many && Some(relation.target) == own;
         self.relations.iter().filter(leads_back).map(|relation| relation.link.own_fields())
     }

@@ -261,13 +261,13 @@ impl<'c> WritePlanner<'c, '_> {
     /// The rows with given keys that meet these filters.
     fn rows_by_key(
         planner: &mut Planner<'c, '_>,
-        itself: &'c Relation,
+        key_relation: &'c Relation,
         mut table: Table<'c>,
         filters: Vec<(Layer, Predicate<'c>)>,
     ) -> Child<'c> {
         planner.attach_lookups(&mut table);
         let source = RowSource { table, filters, joins: Vec::new(), order: Vec::new(), bounds: Bounds { limit: None, offset: None } };
-        Child { relation: itself, pivot: planner.alias(), select: Select { source, shown: Vec::new(), children: Vec::new() } }
+        Child { relation: key_relation, pivot: planner.alias(), select: Select { source, shown: Vec::new(), children: Vec::new() } }
     }
 
     /// Refuses derived fields: a locked row cannot be chosen by what other rows say.

@@ -45,7 +45,7 @@ impl Resolver {
         let version = write.version.as_ref().and_then(|(name, line)| self.version(resource, name, *line));
         let keys = write.keys.iter().filter_map(|(names, line)| Some((self.unique_key(resource, names, *line)?, *line))).collect();
         let pairs = resource.key.iter().map(|id| (*id, *id)).collect();
-        let itself = Relation {
+        let key_relation = Relation {
             name: String::new(),
             line,
             target: id,
@@ -65,7 +65,7 @@ impl Resolver {
             max_rows,
             version,
             keys,
-            itself,
+            key_relation,
             facts: TableFacts::default(),
         })
     }

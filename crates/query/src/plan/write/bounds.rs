@@ -27,10 +27,10 @@ impl<'c> WritePlanner<'c, '_> {
 
     /// The rows in which a field is within its bounds.
     pub(super) fn range(&mut self, id: FieldId) -> Option<Child<'c>> {
-        let itself = &self.access.rules.itself;
+        let key_relation = &self.access.rules.key_relation;
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
             let filter = within(&table, id);
-            Self::rows_by_key(planner, itself, table, vec![(Layer::Bounds, filter)])
+            Self::rows_by_key(planner, key_relation, table, vec![(Layer::Bounds, filter)])
         })
     }
 }

@@ -18,11 +18,11 @@ impl<'c> WritePlanner<'c, '_> {
         if self.form.operation() == WriteOperation::Delete {
             return None;
         }
-        let itself = &self.access.rules.itself;
+        let key_relation = &self.access.rules.key_relation;
         let requirements = self.requirements(rows, bounded);
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
             let filters = requirements.filters(planner, &table, rows);
-            Self::rows_by_key(planner, itself, table, filters)
+            Self::rows_by_key(planner, key_relation, table, filters)
         })
     }
 
@@ -34,7 +34,7 @@ impl<'c> WritePlanner<'c, '_> {
     /// The rows of the answer, as a read would show them. A viewer that may not read sees the key alone, as far as a reader would see it.
     pub(super) fn answer(&mut self, returning: &Returning, rows: &[RowChange], bounded: &[FieldId]) -> Option<Child<'c>> {
         let Returning::Rows(statement) = returning else { return None };
-        let itself = &self.access.rules.itself;
+        let key_relation = &self.access.rules.key_relation;
         let can_read = self.viewer().can_read(self.resource());
         let constraint = self.resource().constraint.as_ref().filter(|constraint| can_read && self.viewer().is_bound_by(constraint));
         let statement = match constraint {
@@ -57,7 +57,7 @@ impl<'c> WritePlanner<'c, '_> {
                 let source = RowSource { table, filters: Vec::new(), joins: Vec::new(), order: Vec::new(), bounds };
                 Select { source, shown, children: Vec::new() }
             };
-            Child { relation: itself, pivot: planner.alias(), select }
+            Child { relation: key_relation, pivot: planner.alias(), select }
         })
     }
 

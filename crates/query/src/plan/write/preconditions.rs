@@ -37,7 +37,7 @@ impl<'c> WritePlanner<'c, '_> {
         let child = self.part(&Statement::empty(Layer::Policy), |planner, table| {
             let table = if is_restore { table.with_deleted(planner) } else { table };
             let filter = planner.constraint(table.resource, table.alias, &rule.statement);
-            Self::rows_by_key(planner, &rules.itself, table, vec![(Layer::Scope, filter)])
+            Self::rows_by_key(planner, &rules.key_relation, table, vec![(Layer::Scope, filter)])
         })?;
         Some((Layer::Scope, child))
     }
@@ -45,10 +45,10 @@ impl<'c> WritePlanner<'c, '_> {
     fn expectation(&mut self, expect: Option<&Statement>) -> Option<(Layer, Child<'c>)> {
         let statement = expect?;
         self.refuse_derived(statement);
-        let itself = &self.access.rules.itself;
+        let key_relation = &self.access.rules.key_relation;
         let child = self.part(statement, |planner, table| {
             let filters = planner.filters(&table, &statement.filters);
-            Self::rows_by_key(planner, itself, table, filters)
+            Self::rows_by_key(planner, key_relation, table, filters)
         })?;
         Some((Layer::Expect, child))
     }
@@ -101,7 +101,7 @@ impl<'c> WritePlanner<'c, '_> {
             if !for_each.is_empty() {
                 all.push(Predicate::any(for_each.iter().map(one).collect()));
             }
-            Self::rows_by_key(planner, &rules.itself, table, vec![(Layer::Expect, Predicate::all(all))])
+            Self::rows_by_key(planner, &rules.key_relation, table, vec![(Layer::Expect, Predicate::all(all))])
         })?;
         Some((Layer::Expect, child))
     }

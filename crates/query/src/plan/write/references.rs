@@ -63,10 +63,10 @@ impl<'c> WritePlanner<'c, '_> {
 
     /// A row out of reach is not listed. Otherwise the answer would reveal its reference.
     fn dangling(&mut self, relation: &'c Relation) -> Option<Child<'c>> {
-        let itself = &self.access.rules.itself;
+        let key_relation = &self.access.rules.key_relation;
         self.part(&Statement::empty(Layer::Policy), |planner, table| {
             let filters = reference(planner, &table, relation).map(|filter| (Layer::Reference, filter.negate())).into_iter().collect();
-            Self::rows_by_key(planner, itself, table, filters)
+            Self::rows_by_key(planner, key_relation, table, filters)
         })
     }
 

@@ -137,11 +137,11 @@ impl<'c> WritePlanner<'c, '_> {
         query.order.clear();
         query.limit = None;
         let statement = merge::merged(parse::Body { query, constraint: body.constraint.clone() });
-        let itself = &self.access.rules.itself;
+        let key_relation = &self.access.rules.key_relation;
         self.part(&statement, |planner, table| {
             let filters = planner.filters(&table, &statement.filters);
             let select = select(planner, table, filters, None);
-            Child { relation: itself, pivot: planner.alias(), select }
+            Child { relation: key_relation, pivot: planner.alias(), select }
         })
     }
 }
