@@ -54,20 +54,20 @@ pub struct QueryService {
 
 impl QueryService {
     /// Decides permission. This comes before the statement is read.
-    pub(crate) fn enter<'s, 'c>(&'s self, resource: ResourceId, caller: &'c Caller) -> Result<ReadAccess<'s, 'c>, Problem> {
+    pub(crate) fn authorize_read<'s, 'c>(&'s self, resource: ResourceId, caller: &'c Caller) -> Result<ReadAccess<'s, 'c>, Problem> {
         policy::authorize_read(&self.catalog, resource, caller.viewer()).map_err(|policy::Denied(permission)| caller.refusal(permission))
     }
 
     /// Validates a parsed `{query?, constraint?}`, for the row with this key if there is one, and writes its SQL. It takes no connection.
     pub(crate) fn render(
         &self,
-        entrance: ReadAccess<'_, '_>,
+        access: ReadAccess<'_, '_>,
         operation: Operation,
         key: Option<&[String]>,
         body: Body,
     ) -> Result<Query, Problem> {
         let parts: Option<Vec<&str>> = key.map(|parts| parts.iter().map(String::as_str).collect());
-        let plan = plan::plan(entrance, merged(body), operation, parts.as_deref())?;
+        let plan = plan::plan(access, merged(body), operation, parts.as_deref())?;
         Ok(sql::render(&plan, self.reader.primary.dialect()))
     }
 

@@ -119,15 +119,17 @@ async fn answer(
             Box::pin(changed((authenticator, queries), &caller, operation, path.id.unwrap_or_default(), request)).await
         }
         Requested::Explain => {
-            let entrance = queries.enter(resource, &caller)?;
+            let access = queries.authorize_read(resource, &caller)?;
             caller.require(explain::PERMISSION)?;
-            Box::pin(explain::answer(queries, (&caller, entrance), request)).await
+            Box::pin(explain::answer(queries, (&caller, access), request)).await
         }
         Requested::Write(form) => {
-            let access = queries.enter_write(resource, form, &caller)?;
+            let access = queries.authorize_write(resource, form, &caller)?;
             Box::pin(write(queries, (&caller, access), form, path.id, request)).await
         }
-        Requested::Rows(operation) => rows(queries, (&caller, queries.enter(resource, &caller)?), operation, path.id, request).await,
+        Requested::Rows(operation) => {
+            rows(queries, (&caller, queries.authorize_read(resource, &caller)?), operation, path.id, request).await
+        }
     }
 }
 
@@ -214,28 +216,28 @@ fn written(answer: &WriteAnswer) -> Vec<u8> {
 
 async fn rows(
     queries: &QueryService,
-    (caller, entrance): (&Caller, ReadAccess<'_, '_>),
+    (caller, access): (&Caller, ReadAccess<'_, '_>),
     operation: Operation,
     id: Option<&str>,
     request: Request,
 ) -> Result<Response, Problem> {
-    if id.is_some() && !entrance.can_find_by_id() {
+    if id.is_some() && !access.can_find_by_id() {
         return Err(Problem::NotFound("this resource has no visible key; use `find` with a `where`"));
     }
     let (head, body) = request.into_parts();
     let format = format(&head.headers, operation);
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
-    let decoded = id.map(|id| key_parts(id, entrance.resource().key.len()));
+    let decoded = id.map(|id| key_parts(id, access.resource().key.len()));
     let render = || {
         let body = parse::body(&bytes)?;
         let query = body.query.showing_parameter(field_parameter(head.uri.query()));
-        queries.render(entrance, operation, decoded.as_deref(), parse::Body { query, ..body })
+        queries.render(access, operation, decoded.as_deref(), parse::Body { query, ..body })
     };
     let query = queries.validate(caller.key(), bytes.len(), render).await??;
     drop(bytes);
     let row_cap = query.row_cap;
-    let reading = queries.reader.run(caller.key(), &entrance.resource().full_name, query, format).await?;
+    let reading = queries.reader.run(caller.key(), &access.resource().full_name, query, format).await?;
     let etag = match &reading.answer {
         Answer::Page(_, numbers) => numbers.version.as_deref().and_then(etag::of_version),
         Answer::Chunks(chunks) => chunks.version().and_then(etag::of_version),

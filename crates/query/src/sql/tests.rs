@@ -28,9 +28,9 @@ linked = { many = "t.row", through = "links", on = { id = "one" }, to = { two = 
 fn with_rows<T>(query: &str, read: impl FnOnce(&Select<'_>) -> T) -> T {
     let catalog = Catalog::resolve(&Manifest::read(MANIFEST).expect("a manifest")).expect("a catalog");
     let viewer = Viewer::operator();
-    let entrance = authorize_read(&catalog, 0, &viewer).expect("the operator may");
+    let access = authorize_read(&catalog, 0, &viewer).expect("the operator may");
     let body = crate::parse::body(format!("{{\"query\":{query}}}").as_bytes()).expect("a statement");
-    let Plan { body: PlanBody::Rows(select), .. } = plan(entrance, merged(body), Operation::List, None).expect("a plan") else {
+    let Plan { body: PlanBody::Rows(select), .. } = plan(access, merged(body), Operation::List, None).expect("a plan") else {
         panic!("the statement has no aggregation")
     };
     read(&select)

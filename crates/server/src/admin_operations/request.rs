@@ -147,7 +147,7 @@ impl<'a> OperationRequest<'a> {
     fn record_query(&self, key: &str, statement: Option<Json>) -> Result<Option<Query>, Problem> {
         let (id, resource) =
             self.operation.resource_in(&self.queries.catalog).ok_or(Problem::Internal("the catalog lacks the resource of an operation"))?;
-        let Ok(access) = self.queries.enter(id, self.caller) else { return Ok(None) };
+        let Ok(access) = self.queries.authorize_read(id, self.caller) else { return Ok(None) };
         let body = parse::layers(Some(statement.unwrap_or_else(|| self.answered_relations(resource))), None);
         self.queries.render(access, Reading::Find, Some(&[key.to_owned()]), body).map(Some)
     }

@@ -42,7 +42,7 @@ pub(super) async fn resolve_query(context: &FieldContext<'_>, root: &SelectedFie
     let name = &service.queries.catalog.resource(resource).full_name;
     traces::note(name, field.name.as_str());
     // Permission comes before the statement is read.
-    let access = service.queries.enter(resource, caller)?;
+    let access = service.queries.authorize_read(resource, caller)?;
     let key = match query_field {
         QueryField::Me => account.map(|account| vec![account.to_string()]),
         QueryField::FindById => {

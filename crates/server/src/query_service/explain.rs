@@ -40,12 +40,12 @@ pub enum Analyze {
 /// `?fields=` the fields that rows show.
 pub(crate) async fn answer(
     queries: &QueryService,
-    (caller, entrance): (&Caller, ReadAccess<'_, '_>),
+    (caller, access): (&Caller, ReadAccess<'_, '_>),
     request: Request,
 ) -> Result<Response, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     if let Some(form) = write_form(request.uri().query())? {
-        return write(queries, (caller, entrance), form, request).await;
+        return write(queries, (caller, access), form, request).await;
     }
     let operation = operation(request.uri().query())?;
     let (head, body) = request.into_parts();
@@ -59,7 +59,7 @@ pub(crate) async fn answer(
     let _slot = queries.reader.slot(caller.key()).await?;
     // A caller over HTTP sees only what the policy allows.
     let analyze = if analyze { Analyze::Yes(PlanDetail::Result) } else { Analyze::No };
-    let explained = explain(&queries.reader.primary, entrance, (operation, statement), analyze).await?;
+    let explained = explain(&queries.reader.primary, access, (operation, statement), analyze).await?;
     Ok(response::json(explained.to_string()))
 }
 
@@ -90,15 +90,15 @@ pub(crate) fn find_write(operation: &str, has_id: bool) -> Option<WriteForm> {
 /// Answers `POST …/explain?operation=update&id=7` with the body of the write. It changes nothing.
 async fn write(
     queries: &QueryService,
-    (caller, entrance): (&Caller, ReadAccess<'_, '_>),
+    (caller, read_access): (&Caller, ReadAccess<'_, '_>),
     form: WriteForm,
     request: Request,
 ) -> Result<Response, Problem> {
     if field_parameter(request.uri().query())?.is_some() {
         return Err(Problem::Malformed("`fields` narrows the rows of reads; the answer of a write is narrowed by `returning`"));
     }
-    let resource = queries.catalog.by_name(&entrance.resource().full_name).ok_or(NO_SUCH_PATH)?;
-    let access = queries.enter_write(resource, form, caller)?;
+    let resource = queries.catalog.by_name(&read_access.resource().full_name).ok_or(NO_SUCH_PATH)?;
+    let access = queries.authorize_write(resource, form, caller)?;
     let (head, body) = request.into_parts();
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
@@ -140,13 +140,13 @@ fn operation(query: Option<&str>) -> Result<Operation, Problem> {
 /// The merged statement, the SQL of each level, and perhaps the database's own plan of each.
 pub async fn explain(
     database: &Database,
-    entrance: ReadAccess<'_, '_>,
+    access: ReadAccess<'_, '_>,
     (operation, statement): (Operation, Statement),
     analyze: Analyze,
 ) -> Result<Value, Problem> {
     let merged = query::explain::statement(&statement);
     let (mut described, query) = {
-        let plan = plan::plan(entrance, statement, operation, None)?;
+        let plan = plan::plan(access, statement, operation, None)?;
         let query = sql::render(&plan, database.dialect());
         (query::explain::levels(&plan, &query, database.dialect()), query)
     };
@@ -158,7 +158,7 @@ pub async fn explain(
             }
         }
     }
-    described["resource"] = json!(entrance.resource().full_name);
+    described["resource"] = json!(access.resource().full_name);
     described["statement"] = merged;
     Ok(described)
 }

@@ -44,7 +44,7 @@ pub(crate) struct WriteAnswer {
 
 impl QueryService {
     /// Decides permission. This comes before the body is read.
-    pub(crate) fn enter_write<'s, 'c>(
+    pub(crate) fn authorize_write<'s, 'c>(
         &'s self,
         resource: ResourceId,
         form: WriteForm,
