@@ -243,14 +243,15 @@ pub struct Relation {
     pub line: usize,
     pub target: ResourceId,
     pub many: bool,
-    pub link: Link,
+    pub join_columns: JoinColumns,
     /// Whether each server of Citus holds the related rows of its rows. Read while a catalog is made.
     pub(crate) is_colocated: bool,
     pub(crate) json_key: Arc<[u8]>,
 }
 
+/// The columns that connect the rows of a resource with those of the target.
 #[derive(Debug)]
-pub enum Link {
+pub enum JoinColumns {
     /// Own field = field of the target.
     Direct(Vec<(FieldId, FieldId)>),
     /// Through a pivot table: own field = column of the pivot, column of the pivot = field of the target.
@@ -265,18 +266,18 @@ pub enum Repeats {
     Never,
 }
 
-impl Link {
+impl JoinColumns {
     pub fn other_fields(&self) -> Vec<FieldId> {
         match self {
-            Link::Direct(pairs) => pairs.iter().map(|(_, other)| *other).collect(),
-            Link::Through { other, .. } => other.iter().map(|(_, other)| *other).collect(),
+            JoinColumns::Direct(pairs) => pairs.iter().map(|(_, other)| *other).collect(),
+            JoinColumns::Through { other, .. } => other.iter().map(|(_, other)| *other).collect(),
         }
     }
 
     pub fn own_fields(&self) -> Vec<FieldId> {
         match self {
-            Link::Direct(pairs) => pairs.iter().map(|(own, _)| *own).collect(),
-            Link::Through { own, .. } => own.iter().map(|(own, _)| *own).collect(),
+            JoinColumns::Direct(pairs) => pairs.iter().map(|(own, _)| *own).collect(),
+            JoinColumns::Through { own, .. } => own.iter().map(|(own, _)| *own).collect(),
         }
     }
 }
@@ -378,7 +379,7 @@ impl Catalog {
 
     /// Notes that the pivot of a relation contains no pair twice. Called while a catalog is made.
     pub fn set_never_repeats(&mut self, resource: ResourceId, relation: usize) {
-        if let Link::Through { repeats, .. } = &mut self.resources[resource].relations[relation].link {
+        if let JoinColumns::Through { repeats, .. } = &mut self.resources[resource].relations[relation].join_columns {
             *repeats = Repeats::Never;
         }
     }

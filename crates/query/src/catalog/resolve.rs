@@ -15,7 +15,7 @@ use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
 
 use super::write_rules::FieldRules;
 use super::{
-    Catalog, Derived, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake,
+    Catalog, Derived, Field, FieldId, Identifier, JoinColumns, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake,
 };
 
 /// The contexts of the identity half. Only the built-in manifest declares them.
@@ -307,7 +307,7 @@ impl Resolver {
             return None;
         };
         let (own, other) = (&catalog.resources[id], &catalog.resources[target]);
-        let link = match &declaration.through {
+        let join_columns = match &declaration.through {
             Some(pivot) => self.pivoted(declaration, TableName::new(pivot), own, other)?,
             None => self.direct(declaration, own, other)?,
         };
@@ -316,13 +316,13 @@ impl Resolver {
             line: *line,
             target,
             many: declaration.many,
-            link,
+            join_columns,
             is_colocated: false,
             json_key: json::key(name),
         })
     }
 
-    fn pivoted(&mut self, declaration: &RelationDeclaration, pivot: TableName, own: &Resource, other: &Resource) -> Option<Link> {
+    fn pivoted(&mut self, declaration: &RelationDeclaration, pivot: TableName, own: &Resource, other: &Resource) -> Option<JoinColumns> {
         let RelationDeclaration { line, name, .. } = declaration;
         if other.key.is_empty() && !self.broken.has_any_of(&other.full_name) {
             self.fault(*line, format!("relation `{name}`: `{}` has no key and cannot be reached `through` a table", other.full_name));
@@ -335,10 +335,10 @@ impl Resolver {
         for (left, right) in &declaration.to {
             other_pairs.push((Identifier::new(left), self.join_field(other, right, *line, name)?));
         }
-        Some(Link::Through { pivot, own: own_pairs, other: other_pairs, repeats: Repeats::Perhaps })
+        Some(JoinColumns::Through { pivot, own: own_pairs, other: other_pairs, repeats: Repeats::Perhaps })
     }
 
-    fn direct(&mut self, declaration: &RelationDeclaration, own: &Resource, other: &Resource) -> Option<Link> {
+    fn direct(&mut self, declaration: &RelationDeclaration, own: &Resource, other: &Resource) -> Option<JoinColumns> {
         let RelationDeclaration { line, name, .. } = declaration;
         let mut pairs = Vec::new();
         for (left, right) in &declaration.on {
@@ -354,7 +354,7 @@ impl Resolver {
             }
             pairs.push(pair);
         }
-        Some(Link::Direct(pairs))
+        Some(JoinColumns::Direct(pairs))
     }
 
     fn join_field(&mut self, resource: &Resource, name: &str, line: usize, relation: &str) -> Option<FieldId> {

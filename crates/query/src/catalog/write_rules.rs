@@ -240,7 +240,7 @@ impl Resource {
     pub(crate) fn references_to_itself(&self) -> impl Iterator<Item = Vec<FieldId>> + '_ {
         let own = self.write.as_ref().map(|write| write.key_relation.target);
         let leads_back = move |relation: &&Relation| !relation.many && Some(relation.target) == own;
-        self.relations.iter().filter(leads_back).map(|relation| relation.link.own_fields())
+        self.relations.iter().filter(leads_back).map(|relation| relation.join_columns.own_fields())
     }
 
     /// Whether the operation exists.

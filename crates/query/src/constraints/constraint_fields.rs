@@ -1,6 +1,6 @@
 //! The fields that decide whether a row is in reach, for the warnings of `check` about what a refused write reveals.
 
-use crate::catalog::{Catalog, Constraint, FieldId, Link, Relation, Resource, ResourceId};
+use crate::catalog::{Catalog, Constraint, FieldId, JoinColumns, Relation, Resource, ResourceId};
 use crate::statement::{Clause, Entry, Inside};
 
 /// A field that a constraint depends on.
@@ -42,8 +42,8 @@ impl Resource {
 
 /// The related rows of a row depend on its join columns alone.
 fn add_join_fields(relation: &Relation, found: &mut Vec<ConstraintField>) {
-    let is_reference = !relation.many && matches!(relation.link, Link::Direct(_));
-    relation.link.own_fields().into_iter().for_each(|field| add(found, field, is_reference));
+    let is_reference = !relation.many && matches!(relation.join_columns, JoinColumns::Direct(_));
+    relation.join_columns.own_fields().into_iter().for_each(|field| add(found, field, is_reference));
 }
 
 fn add(found: &mut Vec<ConstraintField>, field: FieldId, is_reference: bool) {
@@ -89,7 +89,7 @@ fn joined_conditions(clauses: &[Clause]) -> Vec<&Entry> {
 }
 
 fn joins(relation: &Relation, pairs: &[(FieldId, FieldId)]) -> bool {
-    matches!(&relation.link, Link::Direct(joined) if !relation.many && joined.iter().all(|pair| pairs.contains(pair)))
+    matches!(&relation.join_columns, JoinColumns::Direct(joined) if !relation.many && joined.iter().all(|pair| pairs.contains(pair)))
 }
 
 /// Whether two conditions on a field are written alike.

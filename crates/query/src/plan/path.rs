@@ -1,6 +1,6 @@
 //! Resolves `field` and `relation.field`, and makes the joins that dot-paths need.
 
-use crate::catalog::{Link, Relation};
+use crate::catalog::{JoinColumns, Relation};
 use crate::error::{Code, shorten};
 use crate::pointer::{Layer, Location};
 
@@ -28,9 +28,9 @@ pub(super) struct Path<'n> {
 
 /// How many tables the join of a relation has.
 fn tables(relation: &Relation) -> usize {
-    match relation.link {
-        Link::Direct(_) => 1,
-        Link::Through { .. } => 2,
+    match relation.join_columns {
+        JoinColumns::Direct(_) => 1,
+        JoinColumns::Through { .. } => 2,
     }
 }
 

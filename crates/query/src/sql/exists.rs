@@ -14,7 +14,7 @@
 
 pub(super) mod lookup;
 
-use crate::catalog::{Field, Link, Resource};
+use crate::catalog::{Field, JoinColumns, Resource};
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Comparison, Exists, Membership, Predicate};
 
@@ -118,9 +118,9 @@ impl Visits {
     /// Of the rows that the relation leads to, from all rows around. Those of two rows differ only when a whole key leads to them.
     fn behind(self, exists: &Exists<'_>) -> Self {
         let key = &exists.parent_resource.key;
-        let by_key = match &exists.relation.link {
-            Link::Direct(pairs) => !key.is_empty() && key.iter().all(|id| pairs.iter().any(|(own, _)| own == id)),
-            Link::Through { .. } => false,
+        let by_key = match &exists.relation.join_columns {
+            JoinColumns::Direct(pairs) => !key.is_empty() && key.iter().all(|id| pairs.iter().any(|(own, _)| own == id)),
+            JoinColumns::Through { .. } => false,
         };
         if by_key { self } else { Visits::Repeated }
     }
@@ -213,7 +213,7 @@ fn compare_one_column(one: &Predicate<'_>, other: &Predicate<'_>) -> bool {
 /// Whether a relation filter names the keys of the related rows, or of their only children: no more rows than keys can meet it.
 fn is_pinned(exists: &Exists<'_>) -> bool {
     let Resource { key, fields, .. } = exists.table.resource;
-    matches!(exists.relation.link, Link::Direct(_))
+    matches!(exists.relation.join_columns, JoinColumns::Direct(_))
         && (!key.is_empty() && key.iter().all(|id| is_named(&exists.filter, &fields[*id])) || has_pinned_child(&exists.filter))
 }
 

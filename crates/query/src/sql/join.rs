@@ -1,6 +1,6 @@
 //! How rows of two tables are joined: for a relation filter, for a dot-path, and from the keys of a batch of parents.
 
-use crate::catalog::{Field, FieldId, Identifier, Link, Repeats, Resource, TableName};
+use crate::catalog::{Field, FieldId, Identifier, JoinColumns, Repeats, Resource, TableName};
 use crate::plan::predicate::{Alias, Column, Exists};
 use crate::plan::{Child, Join};
 
@@ -53,9 +53,9 @@ pub(super) fn relation_filter<'p>(
     let own = Side { resource: exists.parent_resource, alias: exists.parent };
     let target = Side { resource: exists.table.resource, alias: exists.table.alias };
     let pivot = exists.pivot;
-    let (from, mut joins) = match &exists.relation.link {
-        Link::Direct(_) => (target.table(), Vec::new()),
-        Link::Through { pivot: table, own: pairs, other, .. } => {
+    let (from, mut joins) = match &exists.relation.join_columns {
+        JoinColumns::Direct(_) => (target.table(), Vec::new()),
+        JoinColumns::Through { pivot: table, own: pairs, other, .. } => {
             let pairs_of_pivot = match dialect::strategies(dialect).path_join {
                 PathJoin::Table => FromItem::Table(table, TableAlias::Plan(pivot)),
                 // The keys are a set, so no pair must be removed.
@@ -74,9 +74,9 @@ pub(super) fn relation_filter<'p>(
     if form == ExistsForm::KeyIn {
         return key_in(exists, [own, target], (from, joins), filters);
     }
-    let join = match &exists.relation.link {
-        Link::Direct(pairs) => direct_columns(own, target, pairs),
-        Link::Through { own: pairs, .. } => own_columns(own, pivot, pairs).collect(),
+    let join = match &exists.relation.join_columns {
+        JoinColumns::Direct(pairs) => direct_columns(own, target, pairs),
+        JoinColumns::Through { own: pairs, .. } => own_columns(own, pivot, pairs).collect(),
     };
     let fenced = form == ExistsForm::Fenced;
     let conditions = Conditions { join, filters };
@@ -90,13 +90,13 @@ fn key_in<'p>(
     (from, joins): Sources<'p>,
     filters: Vec<Condition<'p>>,
 ) -> Condition<'p> {
-    let (keys, columns, join) = match &exists.relation.link {
-        Link::Direct(pairs) => (
+    let (keys, columns, join) = match &exists.relation.join_columns {
+        JoinColumns::Direct(pairs) => (
             pairs.iter().map(|(left, right)| (own.column(*left), ColumnUse::JoinedTo(target.field(*right)))).collect(),
             pairs.iter().map(|(left, right)| Expression::Column(target.column(*right), ColumnUse::JoinedTo(own.field(*left)))).collect(),
             pairs.iter().map(|(_, right)| JoinCondition::NotNull(target.operand(*right))).collect(),
         ),
-        Link::Through { own: pairs, .. } => {
+        JoinColumns::Through { own: pairs, .. } => {
             let pivot = || pairs.iter().map(|(id, column)| own.pivot_column(exists.pivot, column, *id));
             (
                 pairs.iter().map(|(id, _)| (own.column(*id), ColumnUse::JoinedToPivot)).collect(),
@@ -124,9 +124,9 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, path: PathTarget<'p>, dialect: D
     let PathTarget { table, lookups, policy } = path;
     // The condition may name the lookups.
     let table = if lookups.is_empty() { table } else { FromItem::Joined(Box::new((table, lookups))) };
-    let (from, on) = match &join.relation.link {
-        Link::Direct(pairs) => (table, Conditions { join: direct_columns(own, target, pairs), filters: policy }),
-        Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(dialect).pivot_join == PivotJoin::KeyIn => {
+    let (from, on) = match &join.relation.join_columns {
+        JoinColumns::Direct(pairs) => (table, Conditions { join: direct_columns(own, target, pairs), filters: policy }),
+        JoinColumns::Through { pivot, own: pairs, other, .. } if dialect::strategies(dialect).pivot_join == PivotJoin::KeyIn => {
             let column = |column: &'p Identifier, id: FieldId| target.pivot_column(join.pivot, column, id);
             let columns = other.iter().map(|(name, id)| Expression::Pivot(column(name, *id), PivotUse::Compared)).collect();
             let fits = other.iter().map(|(name, id)| JoinCondition::Fits(column(name, *id)));
@@ -139,7 +139,7 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, path: PathTarget<'p>, dialect: D
             let key_in = JoinCondition::In(Box::new(KeyIn { keys, select }));
             (table, Conditions { join: JoinConditions::One(key_in), filters: policy })
         }
-        Link::Through { pivot, own: pairs, other, repeats } => {
+        JoinColumns::Through { pivot, own: pairs, other, repeats } => {
             let read = |column: &'p Identifier| Operand::ReadPivot(join.pivot, column);
             let to_target = other.iter().map(|(column, id)| JoinCondition::Equal(target.operand(*id), read(column))).collect();
             let on = Conditions { join: to_target, filters: policy };
@@ -228,15 +228,15 @@ impl<'p> FromKeys<'p> {
 
     /// The keys as a table.
     pub(super) fn keys(self) -> FromItem<'p> {
-        let own: Vec<FieldId> = self.child.relation.link.own_fields();
+        let own: Vec<FieldId> = self.child.relation.join_columns.own_fields();
         FromItem::Keys(own.into_iter().map(|id| &self.parent.fields[id]).collect())
     }
 
     /// All related rows of all keys: where they come from, and the joins.
     pub(super) fn all_rows(self, lookups: Vec<SqlJoin<'p>>) -> Sources<'p> {
-        let (from, on) = match &self.child.relation.link {
-            Link::Direct(pairs) => (self.keys(), self.key_equals_target(pairs)),
-            Link::Through { pivot, own, other, repeats } => {
+        let (from, on) = match &self.child.relation.join_columns {
+            JoinColumns::Direct(pairs) => (self.keys(), self.key_equals_target(pairs)),
+            JoinColumns::Through { pivot, own, other, repeats } => {
                 let to_pivot = inner_join(JoinKind::KeysFirst, self.pivot(pivot), self.key_equals_pivot(own, other));
                 let joins = vec![to_pivot];
                 let columns = passed_columns(self.target, self.child.pivot, other, "k.n");
@@ -249,12 +249,12 @@ impl<'p> FromKeys<'p> {
 
     /// The related rows of one key, for a subquery inside a query of the keys.
     pub(super) fn rows_of_one_key(self, columns: SelectList<'p>, filters: Conditions<'p>, lookups: Vec<SqlJoin<'p>>) -> SqlSelect<'p> {
-        match &self.child.relation.link {
-            Link::Direct(pairs) => {
+        match &self.child.relation.join_columns {
+            JoinColumns::Direct(pairs) => {
                 let conditions = Conditions { join: self.key_equals_target(pairs), ..filters };
                 SqlSelect { joins: lookups, conditions, ..SqlSelect::new(columns, self.target.table()) }
             }
-            Link::Through { pivot, own, other, repeats } => {
+            JoinColumns::Through { pivot, own, other, repeats } => {
                 let conditions = Conditions { join: self.key_equals_pivot(own, other), filters: Vec::new() };
                 let select = SqlSelect::new(passed_columns(self.target, self.child.pivot, other, ""), self.pivot(pivot));
                 let select = SqlSelect { distinct: is_distinct(*repeats), conditions, ..select };

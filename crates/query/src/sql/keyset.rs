@@ -7,7 +7,7 @@
 //! No index leads to the value of a lookup or of a joined table: each segment would read all rows again. So the segments end before the first
 //! such sort key, and one condition compares the rest of the order. Decision 0105 has the measurements.
 
-use crate::catalog::Link;
+use crate::catalog::JoinColumns;
 use crate::plan::keyset::KeysetPage;
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Comparison, Predicate};
@@ -185,7 +185,10 @@ fn beyond<'p>(source: &RowSource<'_>, order: &[Sort<'p>], values: &'p [Value]) -
 /// How many tables and lookups each segment joins.
 fn joins(source: &RowSource<'_>) -> usize {
     let lookups = |table: &Table<'_>| table.lookups().iter().filter(|lookup| lookup.used > LookupUse::Shown).count();
-    let paths = source.joins.iter().map(|join| 1 + usize::from(matches!(join.relation.link, Link::Through { .. })) + lookups(&join.table));
+    let paths = source
+        .joins
+        .iter()
+        .map(|join| 1 + usize::from(matches!(join.relation.join_columns, JoinColumns::Through { .. })) + lookups(&join.table));
     lookups(&source.table) + paths.sum::<usize>()
 }
 

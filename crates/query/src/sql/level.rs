@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::catalog::{Field, FieldId, Link, Mask, Resource};
+use crate::catalog::{Field, FieldId, JoinColumns, Mask, Resource};
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Alias, Column};
 use crate::plan::{Child, RowSource, Select, Show};
@@ -72,7 +72,7 @@ impl<'p> Columns<'p> {
             }
         }
         for child in &select.children {
-            let key = child.relation.link.own_fields().into_iter().map(|id| columns.key(table.column(id))).collect();
+            let key = child.relation.join_columns.own_fields().into_iter().map(|id| columns.key(table.column(id))).collect();
             columns.keys.push(key);
         }
         columns
@@ -166,14 +166,14 @@ impl<'p> Fetch<'p> {
     pub(super) fn choose(parent: &'p Resource, child: &'p Child<'p>, dialect: Dialect) -> Self {
         let target = child.select.source.table.resource;
         let is_bounded = child.select.source.bounds.given();
-        let key_list = match &child.relation.link {
-            Link::Direct(pairs) => match pairs.as_slice() {
+        let key_list = match &child.relation.join_columns {
+            JoinColumns::Direct(pairs) => match pairs.as_slice() {
                 [(own, other)] if dialect::can_list_keys(dialect, &parent.fields[*own], &target.fields[*other]) => {
                     Some((&parent.fields[*own], *other))
                 }
                 _ => None,
             },
-            Link::Through { .. } => None,
+            JoinColumns::Through { .. } => None,
         };
         match (key_list, dialect::strategies(dialect).parent_limit) {
             (Some((own, other)), _) if !is_bounded => Fetch::KeyList { own, other },

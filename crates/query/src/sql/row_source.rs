@@ -44,7 +44,7 @@ pub(super) fn select<'p>(columns: SelectList<'p>, source: &'p RowSource<'p>, gro
 /// The lookups of the rows that dot-paths lead to, with a column that joins these rows.
 fn path_lookups<'p>(source: &'p RowSource<'p>) -> Vec<(Alias, Column<'p>)> {
     let lookups = |join: &'p Join<'p>| {
-        let key = join.relation.link.other_fields().first().map(|id| join.table.column(*id));
+        let key = join.relation.join_columns.other_fields().first().map(|id| join.table.column(*id));
         join.table.lookups().iter().filter_map(move |lookup| Some((lookup.alias, key?)))
     };
     source.joins.iter().flat_map(lookups).collect()

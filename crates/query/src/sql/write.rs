@@ -117,7 +117,7 @@ fn deletes(plan: &WritePlan<'_>) -> bool {
 /// The rows with given keys.
 fn keyed_level(resource: &Resource, child: &Child<'_>, count: KeyCount, dialect: Dialect) -> ChildLevel {
     let (owner, level) = level::child_level(resource, child, count, dialect);
-    let parent_columns = (0..child.relation.link.own_fields().len()).collect();
+    let parent_columns = (0..child.relation.join_columns.own_fields().len()).collect();
     ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
 }
 

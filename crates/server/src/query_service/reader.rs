@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use query::catalog::{Catalog, Link, Relation, Resource, TableName};
+use query::catalog::{Catalog, JoinColumns, Relation, Resource, TableName};
 use query::sql::Query;
 use store::run::Format;
 use store::{Answer, Database, Error};
@@ -163,9 +163,9 @@ impl DatabaseReader {
 
 /// The tables of the catalog that do not exist, pivots included, each with its resource.
 async fn missing_tables(database: &Database, catalog: &Catalog) -> Result<Vec<String>, Error> {
-    let pivot = |relation: &Relation| match &relation.link {
-        Link::Through { pivot, .. } => Some(pivot.clone()),
-        Link::Direct(_) => None,
+    let pivot = |relation: &Relation| match &relation.join_columns {
+        JoinColumns::Through { pivot, .. } => Some(pivot.clone()),
+        JoinColumns::Direct(_) => None,
     };
     let of_resource = |resource: &Resource| {
         let pivots = resource.relations.iter().filter_map(pivot);

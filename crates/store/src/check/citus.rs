@@ -1,7 +1,7 @@
 //! Checks where Citus keeps the rows of related tables, and what a relation between them costs.
 
 use query::catalog::write_rules::WriteOperation;
-use query::catalog::{Catalog, Link, Relation, Resource, ResourceId};
+use query::catalog::{Catalog, JoinColumns, Relation, Resource, ResourceId};
 use query::sql::Dialect;
 
 use crate::schema::{Placement, Schema, Table, same};
@@ -39,12 +39,12 @@ fn joined_tables<'c>(catalog: &'c Catalog, schema: &'c Schema, resource: &'c Res
     let target = catalog.resource(relation.target);
     let find = |name| schema.table(name, Dialect::Citus).filter(|table| !table.is_view && !table.is_foreign_table);
     let (Some(own), Some(other)) = (find(&resource.table), find(&target.table)) else { return Vec::new() };
-    match &relation.link {
-        Link::Direct(pairs) => {
+    match &relation.join_columns {
+        JoinColumns::Direct(pairs) => {
             let columns = pairs.iter().map(|(left, right)| [resource.fields[*left].column.plain(), target.fields[*right].column.plain()]);
             vec![Joined { tables: [own, other], columns: columns.collect() }]
         }
-        Link::Through { pivot, own: pairs, other: away, .. } => {
+        JoinColumns::Through { pivot, own: pairs, other: away, .. } => {
             let Some(pivot) = find(pivot) else { return Vec::new() };
             let to_pivot = pairs.iter().map(|(field, column)| [resource.fields[*field].column.plain(), column.plain()]).collect();
             let to_target = away.iter().map(|(column, field)| [column.plain(), target.fields[*field].column.plain()]).collect();

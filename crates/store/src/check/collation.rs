@@ -1,6 +1,6 @@
 //! Finds relations between columns of two collations, which PostgreSQL refuses to compare; one side is cast.
 
-use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Native, Resource, ResourceId, TableName};
+use query::catalog::{Catalog, Field, FieldId, Identifier, JoinColumns, Native, Resource, ResourceId, TableName};
 use query::sql::Dialect;
 
 use crate::schema::{Collation, Schema};
@@ -11,14 +11,14 @@ pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, 
         let of = |resource: &Resource, field: &Field| of_column(schema, &resource.table, &field.column);
         for relation in &resource.relations {
             let target = catalog.resource(relation.target);
-            match &relation.link {
-                Link::Direct(pairs) => {
+            match &relation.join_columns {
+                JoinColumns::Direct(pairs) => {
                     let meets = |(own, other): &&(FieldId, FieldId)| {
                         differ(of(resource, &resource.fields[*own]), of(target, &target.fields[*other]))
                     };
                     found.extend(pairs.iter().filter(meets).map(|(own, _)| (id, *own)));
                 }
-                Link::Through { pivot, own, other, .. } => {
+                JoinColumns::Through { pivot, own, other, .. } => {
                     let away = other.iter().map(|(column, field)| (relation.target, *field, column));
                     for (resource, field, column) in own.iter().map(|(field, column)| (id, *field, column)).chain(away) {
                         let end = catalog.resource(resource);

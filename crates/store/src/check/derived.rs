@@ -1,7 +1,7 @@
 //! Checks that the values of derived fields are found by an index, and that their zones exist.
 
 use jiff::tz::TimeZone;
-use query::catalog::{Catalog, Derived, Field, FieldId, Link, RelatedValue, Resource};
+use query::catalog::{Catalog, Derived, Field, FieldId, JoinColumns, RelatedValue, Resource};
 use query::sql::index_expression;
 
 use crate::Error;
@@ -30,9 +30,9 @@ impl<'c> Checker<'c> {
     fn related_value(&mut self, resource: &'c Resource, field: &Field, related: &RelatedValue) {
         let relation = &resource.relations[related.relation];
         let target = self.catalog.resource(relation.target);
-        let (table, columns): (_, Vec<&str>) = match &relation.link {
-            Link::Direct(pairs) => (&target.table, pairs.iter().map(|(_, other)| target.fields[*other].column.plain()).collect()),
-            Link::Through { pivot, own, .. } => (pivot, own.iter().map(|(_, column)| column.plain()).collect()),
+        let (table, columns): (_, Vec<&str>) = match &relation.join_columns {
+            JoinColumns::Direct(pairs) => (&target.table, pairs.iter().map(|(_, other)| target.fields[*other].column.plain()).collect()),
+            JoinColumns::Through { pivot, own, .. } => (pivot, own.iter().map(|(_, column)| column.plain()).collect()),
         };
         // Missing tables and columns are reported where they are declared.
         let Some(table) = self.schema.table(table, self.dialect) else { return };

@@ -2,7 +2,7 @@
 //! other tables.
 
 use query::catalog::write_rules::{ConstraintKind, WriteOperation, WriteRules};
-use query::catalog::{Field, FieldId, Link, Resource, ResourceId, TableName};
+use query::catalog::{Field, FieldId, JoinColumns, Resource, ResourceId, TableName};
 use query::messages::quoted_list;
 
 use crate::schema::{ForeignKey, NamedConstraint, OnDelete, Table, same};
@@ -115,8 +115,8 @@ impl<'c> Checker<'c> {
     fn unseen_rows(&self, target: ResourceId, table: &Table, foreign_key: &ForeignKey) -> Option<String> {
         let is_table = |name: &TableName| self.schema.table(name, self.dialect).is_some_and(|found| std::ptr::eq(found, table));
         let resources = || self.catalog.resources().iter();
-        let is_pivot = |link: &Link| matches!(link, Link::Through { pivot, .. } if is_table(pivot));
-        if resources().flat_map(|resource| &resource.relations).any(|relation| is_pivot(&relation.link)) {
+        let is_pivot = |join: &JoinColumns| matches!(join, JoinColumns::Through { pivot, .. } if is_table(pivot));
+        if resources().flat_map(|resource| &resource.relations).any(|relation| is_pivot(&relation.join_columns)) {
             return None;
         }
         let mut behind = resources().enumerate().filter(|(_, resource)| is_table(&resource.table)).peekable();

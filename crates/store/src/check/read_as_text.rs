@@ -26,8 +26,8 @@ impl<'c> Checker<'c> {
 
     pub(super) fn join_fields_read_as_text(&mut self, resource: &'c Resource, relation: &'c Relation, what: &str) {
         let target = self.catalog.resource(relation.target);
-        let own = relation.link.own_fields().into_iter().map(|id| (resource, &resource.fields[id]));
-        let other = relation.link.other_fields().into_iter().map(|id| (target, &target.fields[id]));
+        let own = relation.join_columns.own_fields().into_iter().map(|id| (resource, &resource.fields[id]));
+        let other = relation.join_columns.other_fields().into_iter().map(|id| (target, &target.fields[id]));
         let found = own.chain(other).find(|(resource, field)| self.is_read_as_text(resource, field));
         if let Some((resource, field)) = found {
             let name = format!("`{}` of `{}`", field.name, resource.full_name);

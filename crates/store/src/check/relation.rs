@@ -1,6 +1,6 @@
 //! Checks a relation against the keys and indexes of its tables.
 
-use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Native, Relation, Resource, ResourceId, Stored, TableName};
+use query::catalog::{Catalog, Field, FieldId, Identifier, JoinColumns, Native, Relation, Resource, ResourceId, Stored, TableName};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
@@ -15,8 +15,8 @@ impl<'c> Checker<'c> {
         let target = self.catalog.resource(relation.target);
         self.join_fields_read_as_text(resource, relation, &what);
         self.placement(resource, relation, &what);
-        match &relation.link {
-            Link::Direct(pairs) => {
+        match &relation.join_columns {
+            JoinColumns::Direct(pairs) => {
                 let fields: Vec<FieldId> = pairs.iter().map(|(_, other)| *other).collect();
                 let Some((table, columns)) = self.target(target, &fields) else { return };
                 if relation.many {
@@ -25,7 +25,7 @@ impl<'c> Checker<'c> {
                     self.unique(relation, (target, &fields), (table, &columns), &what);
                 }
             }
-            Link::Through { pivot, own, other, .. } => {
+            JoinColumns::Through { pivot, own, other, .. } => {
                 let own: Vec<(&Identifier, &Field)> = own.iter().map(|(field, column)| (column, &resource.fields[*field])).collect();
                 let away: Vec<(&Identifier, &Field)> = other.iter().map(|(column, field)| (column, &target.fields[*field])).collect();
                 self.zones(pivot, (resource, &own), relation.line, &what);
@@ -120,9 +120,9 @@ fn has_spellings(field: &Field) -> bool {
 
 /// The relations whose pivot has a unique key over the pair. `check` refuses types whose equality differs from the key's.
 pub(super) fn without_repeats(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, usize)> {
-    let is_unique = |relation: &Relation| match &relation.link {
-        Link::Direct(_) => false,
-        Link::Through { pivot, own, other, .. } => {
+    let is_unique = |relation: &Relation| match &relation.join_columns {
+        JoinColumns::Direct(_) => false,
+        JoinColumns::Through { pivot, own, other, .. } => {
             let columns = own.iter().map(|(_, column)| column).chain(other.iter().map(|(column, _)| column));
             let columns: Vec<&str> = columns.map(Identifier::plain).collect();
             schema.table(pivot, Dialect::Postgres).is_some_and(|table| table.is_unique(&columns, Dialect::Postgres))

@@ -1,7 +1,7 @@
 //! Checks that a role of PostgreSQL may run the statements of all writes. Writes may have a role of their own.
 
 use query::catalog::write_rules::{WriteOperation, WriteRules};
-use query::catalog::{Catalog, Field, Identifier, Link, Resource, ResourceId, TableName};
+use query::catalog::{Catalog, Field, Identifier, JoinColumns, Resource, ResourceId, TableName};
 use query::sql::Dialect;
 
 use crate::schema::{Column, Schema, Table};
@@ -78,12 +78,12 @@ fn reached_by_writes(catalog: &Catalog) -> Vec<Reached> {
 /// The tables of a resource, pivots among them, with their columns.
 fn tables_of(resource: &Resource) -> Vec<(&TableName, Vec<&str>)> {
     let own = resource.stored_fields().map(|(_, field)| field.column.plain()).collect();
-    let pivots = resource.relations.iter().filter_map(|relation| match &relation.link {
-        Link::Through { pivot, own, other, .. } => {
+    let pivots = resource.relations.iter().filter_map(|relation| match &relation.join_columns {
+        JoinColumns::Through { pivot, own, other, .. } => {
             let columns = own.iter().map(|(_, column)| column).chain(other.iter().map(|(column, _)| column));
             Some((pivot, columns.map(Identifier::plain).collect()))
         }
-        Link::Direct(_) => None,
+        JoinColumns::Direct(_) => None,
     });
     std::iter::once((&resource.table, own)).chain(pivots).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use query::catalog::write_rules::WriteOperation;
-use query::catalog::{Catalog, Link, Resource};
+use query::catalog::{Catalog, JoinColumns, Resource};
 use query::sql::Dialect;
 
 use crate::schema::{Changes, Schema, Table};
@@ -57,9 +57,9 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<E
 
 fn pivots<'s>(catalog: &Catalog, schema: &'s Schema, dialect: Dialect) -> impl Iterator<Item = &'s Table> {
     let relations = catalog.resources().iter().flat_map(|resource| &resource.relations);
-    relations.filter_map(move |relation| match &relation.link {
-        Link::Through { pivot, .. } => schema.table(pivot, dialect),
-        Link::Direct(_) => None,
+    relations.filter_map(move |relation| match &relation.join_columns {
+        JoinColumns::Through { pivot, .. } => schema.table(pivot, dialect),
+        JoinColumns::Direct(_) => None,
     })
 }
 
@@ -127,11 +127,11 @@ fn known<'s>(table: &'s Table, resource: &Resource, catalog: &Catalog) -> Draft<
     };
     for relation in &resource.relations {
         let target = catalog.resource(relation.target);
-        let on = match &relation.link {
-            Link::Direct(pairs) => {
+        let on = match &relation.join_columns {
+            JoinColumns::Direct(pairs) => {
                 pairs.iter().map(|(own, other)| (resource.fields[*own].name.clone(), target.fields[*other].name.clone())).collect()
             }
-            Link::Through { .. } => Vec::new(),
+            JoinColumns::Through { .. } => Vec::new(),
         };
         draft.known_relations.push(KnownRelation { name: relation.name.clone(), target: target.full_name.clone(), on });
     }

@@ -1,6 +1,6 @@
 //! The to-one relations that a write sets: they must lead to rows that the viewer can read.
 
-use crate::catalog::{FieldId, Link, Relation};
+use crate::catalog::{FieldId, JoinColumns, Relation};
 use crate::payload::WriteForm;
 use crate::pointer::Layer;
 use crate::statement::Statement;
@@ -42,7 +42,7 @@ impl<'c> WritePlanner<'c, '_> {
             if let Some(Some(child)) = child {
                 let dangling = self.dangling(relation);
                 plans.push(ReferencePlan {
-                    fields: relation.link.own_fields(),
+                    fields: relation.join_columns.own_fields(),
                     child,
                     new_row_fields: self.new_row_fields(relation),
                     dangling,
@@ -53,8 +53,8 @@ impl<'c> WritePlanner<'c, '_> {
     }
 
     fn new_row_fields(&self, relation: &Relation) -> Option<Vec<FieldId>> {
-        match &relation.link {
-            Link::Direct(pairs) if self.form == WriteForm::Create && relation.target == self.access.resource => {
+        match &relation.join_columns {
+            JoinColumns::Direct(pairs) if self.form == WriteForm::Create && relation.target == self.access.resource => {
                 Some(pairs.iter().map(|(_, other)| *other).collect())
             }
             _ => None,
@@ -78,11 +78,11 @@ impl<'c> WritePlanner<'c, '_> {
 }
 
 fn is_reference(relation: &Relation) -> bool {
-    !relation.many && matches!(relation.link, Link::Direct(_))
+    !relation.many && matches!(relation.join_columns, JoinColumns::Direct(_))
 }
 
 fn writes(row: &RowChange, relation: &Relation) -> bool {
-    let own = relation.link.own_fields();
+    let own = relation.join_columns.own_fields();
     row.fields().any(|id| own.contains(&id))
 }
 
@@ -115,7 +115,8 @@ fn reference<'c>(planner: &mut Planner<'c, '_>, table: &Table<'c>, relation: &'c
     let mut target = Table::reach(planner, relation.target, Rights::Viewer)?;
     let pivot = planner.alias();
     planner.attach_lookups(&mut target);
-    let mut any: Vec<Predicate<'c>> = relation.link.own_fields().into_iter().map(|id| Predicate::IsNull(table.column(id))).collect();
+    let mut any: Vec<Predicate<'c>> =
+        relation.join_columns.own_fields().into_iter().map(|id| Predicate::IsNull(table.column(id))).collect();
     any.push(Predicate::Exists(Box::new(Exists {
         parent: table.alias,
         parent_resource: table.resource,

@@ -1,6 +1,6 @@
 //! The value of a derived field as SQL: a query of one row for each row of a table. It has filters, and filters have lookups.
 
-use crate::catalog::{FieldId, Identifier, Link};
+use crate::catalog::{FieldId, Identifier, JoinColumns};
 use crate::manifest::RelatedFunction;
 use crate::plan::lookup::{Lookup, LookupUse};
 use crate::plan::predicate::{Alias, Predicate};
@@ -98,8 +98,8 @@ fn groups<'p>(lookup: &'p Lookup<'p>, name: TableAlias, dialect: Dialect) -> Sql
     let target = Side { resource: lookup.table.resource, alias: lookup.table.alias };
     let predicates = [lookup.table.policy(), &lookup.filter];
     let filters = Filters::new(dialect, predicates.into_iter()).conditions(predicates);
-    let (mut list, join, on, from, mut joins) = match &lookup.relation.link {
-        Link::Direct(pairs) => {
+    let (mut list, join, on, from, mut joins) = match &lookup.relation.join_columns {
+        JoinColumns::Direct(pairs) => {
             let keys: Vec<Expression<'p>> = pairs
                 .iter()
                 .map(|(left, right)| Expression::Column(target.column(*right), ColumnUse::JoinedTo(own.field(*left))))
@@ -110,7 +110,7 @@ fn groups<'p>(lookup: &'p Lookup<'p>, name: TableAlias, dialect: Dialect) -> Sql
             };
             (keys, filled, pairs.iter().enumerate().map(equal).collect::<JoinConditions<'p>>(), target.table(), Vec::new())
         }
-        Link::Through { pivot, own: pairs, other, repeats } => {
+        JoinColumns::Through { pivot, own: pairs, other, repeats } => {
             let read = |column| Operand::ReadPivot(lookup.pivot, column);
             let keys = pairs
                 .iter()
@@ -164,12 +164,12 @@ pub(in super::super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> S
         RelatedFunction::Exists => SelectList::text("1"),
         _ => SelectList { names: ColumnNames::Value, ..SelectList::unnamed(vec![Expression::Related(lookup)]) },
     };
-    let mut select = match &lookup.relation.link {
-        Link::Direct(pairs) => {
+    let mut select = match &lookup.relation.join_columns {
+        JoinColumns::Direct(pairs) => {
             let conditions = Conditions { join: join::direct_columns(own, target, pairs), filters };
             SqlSelect { conditions, ..SqlSelect::new(columns, target.table()) }
         }
-        Link::Through { pivot, own: pairs, other, repeats } => {
+        JoinColumns::Through { pivot, own: pairs, other, repeats } => {
             let pairs = join::pairs_of_row([own, target], lookup.pivot, pivot, (pairs, other), *repeats);
             let on = Conditions { join: join::passed_equals(target, other, "x.x"), filters: Vec::new() };
             let joins = vec![SqlJoin { kind: JoinKind::Inner, from: target.table(), on }];

@@ -29,8 +29,8 @@ pub(super) fn used<'p>(
     let sorted = source.order.iter().map(|sort| sort.column);
     let named = listed.chain(groups.iter().map(|group| group.column)).chain(measured).chain(sorted);
     let named = named.filter(|column| column.alias == table.alias).map(|column| column.field);
-    let to_lookups = table.lookups().iter().flat_map(|lookup| lookup.relation.link.own_fields());
-    let joining = join.relation.link.other_fields().into_iter().chain(to_lookups).map(|id| &table.resource.fields[id]);
+    let to_lookups = table.lookups().iter().flat_map(|lookup| lookup.relation.join_columns.own_fields());
+    let joining = join.relation.join_columns.other_fields().into_iter().chain(to_lookups).map(|id| &table.resource.fields[id]);
     let mut used: Vec<&'p Field> = Vec::new();
     for field in named.chain(joining) {
         let stored = field.source().map_or(field, |id| &table.resource.fields[id]);
