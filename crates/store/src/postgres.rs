@@ -2,6 +2,7 @@
 
 mod bind;
 mod cancel;
+mod connection_host;
 mod connector;
 mod cost;
 mod dsn;
@@ -10,7 +11,6 @@ mod host;
 mod host_state;
 mod index_probe;
 mod lease;
-mod link;
 mod numeric;
 mod page;
 mod pool;

@@ -12,7 +12,7 @@ use tokio_postgres::error::Severity;
 use crate::Error;
 
 use super::cancel::cancel;
-use super::link::NoAnswer;
+use super::connection_host::NoAnswer;
 use super::{CONNECT_TIMEOUT, Connection, Manager};
 
 /// How long a cancelled statement may take to end before the request to cancel it is repeated.
@@ -82,26 +82,26 @@ impl Lease {
             return Err(Error::Timeout);
         }
         self.step = Some(now);
-        let link = connection.link.clone();
-        match link.wait(step(connection), timeout).await {
+        let host = connection.host.clone();
+        match host.wait(step(connection), timeout).await {
             Err(NoAnswer::Timeout) => {
                 // A returning connection has little time, and its host may be well.
                 if self.state != LeaseState::Returning {
-                    link.note_timeout();
+                    host.note_timeout();
                 }
                 self.discard();
                 Err(Error::Timeout)
             }
             Err(NoAnswer::Silent) => {
                 drop(self.connection.take().map(Object::take));
-                Err(Error::Unavailable(format!("{} does not answer", link.host.endpoint)))
+                Err(Error::Unavailable(format!("{} does not answer", host.shared.endpoint)))
             }
             Ok(result) => {
                 self.step = None;
                 match result.as_ref().map_err(Ended::of) {
-                    Ok(_) | Err(Ended::Statement) => link.note_answer(),
+                    Ok(_) | Err(Ended::Statement) => host.note_answer(),
                     Err(Ended::Session) => {
-                        link.note_answer();
+                        host.note_answer();
                         drop(self.connection.take().map(Object::take));
                     }
                     Err(Ended::Connection) => drop(self.connection.take().map(Object::take)),
@@ -141,7 +141,7 @@ impl Lease {
     pub(crate) fn discard(&mut self) {
         let Some(connection) = self.connection.take().map(Object::take) else { return };
         let is_busy = self.step.is_some() || self.state == LeaseState::Running;
-        if !is_busy || connection.is_committing() || connection.link.is_lost() {
+        if !is_busy || connection.is_committing() || connection.host.is_lost() {
             return;
         }
         // Without a runtime no task can cancel it, and closing the connection must do.
@@ -175,12 +175,12 @@ impl Lease {
 /// Cancels what runs on a connection, and closes it.
 async fn cancel_and_close(connection: Connection) {
     let token = connection.client.cancel_token();
-    let link = &connection.link;
+    let host = &connection.host;
     // Its answer comes after those of all statements before it.
     let mut idle = pin!(connection.client.batch_execute(""));
     // A request that fails has no effect, nor has one that arrives before its statement.
     for pause in CANCEL_PAUSES {
-        match tokio::time::timeout(CONNECT_TIMEOUT, cancel(&link.host.endpoint, &link.connector.tls, &token)).await {
+        match tokio::time::timeout(CONNECT_TIMEOUT, cancel(&host.shared.endpoint, &host.connector.tls, &token)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "could not cancel a statement"),
             Err(_) => tracing::debug!("could not cancel a statement in time"),

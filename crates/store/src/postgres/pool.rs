@@ -17,9 +17,9 @@ use crate::Error;
 use crate::settings::{PoolFigures, Prepare};
 
 use super::bind;
+use super::connection_host::ConnectionHost;
 use super::connector::{ConnectError, Connector};
 use super::lease::Lease;
-use super::link::HostLink;
 use super::pooler::{Pooling, PoolingProbe};
 use super::trial::{DriverTask, FailureKind, RawConnection};
 
@@ -57,7 +57,7 @@ pub(crate) struct Connection {
     pub(super) prepare: Prepare,
     /// How long an abandoned statement may take.
     pub(super) abandoned_timeout: Duration,
-    pub(super) link: Arc<HostLink>,
+    pub(super) host: Arc<ConnectionHost>,
     pub(super) made_at: Instant,
 }
 
@@ -121,23 +121,23 @@ impl managed::Manager for Manager {
             is_committing: AtomicBool::new(false),
             prepare: self.prepare,
             abandoned_timeout: self.abandoned_timeout,
-            link: Arc::new(HostLink::new(host, self.connector.clone())),
+            host: Arc::new(ConnectionHost::new(host, self.connector.clone())),
             made_at: Instant::now(),
         })
     }
 
     async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<ConnectError> {
-        let link = &connection.link;
-        if connection.client.is_closed() || link.is_lost() {
+        let host = &connection.host;
+        if connection.client.is_closed() || host.is_lost() {
             return Err(RecycleError::message("the connection is closed, or its host does not answer"));
         }
-        if link.has_unanswered_timeout() {
-            let asked = tokio::time::timeout(link.host.timeouts.probe_delay, connection.client.check_connection());
+        if host.has_unanswered_timeout() {
+            let asked = tokio::time::timeout(host.shared.timeouts.probe_delay, connection.client.check_connection());
             if !asked.await.is_ok_and(|answer| answer.is_ok()) {
-                link.note_silence();
+                host.note_silence();
                 return Err(RecycleError::message("the connection does not answer, and a statement on its host timed out"));
             }
-            link.note_answer();
+            host.note_answer();
         }
         Ok(())
     }
