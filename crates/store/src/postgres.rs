@@ -2,6 +2,7 @@
 
 mod bind;
 mod cancel;
+mod connection_attempt;
 mod connection_host;
 mod connector;
 mod cost;
@@ -24,7 +25,6 @@ mod server_role;
 mod standby;
 mod stream;
 mod tls;
-mod trial;
 mod value_encoder;
 mod write_retries;
 mod write_role;

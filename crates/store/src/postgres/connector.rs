@@ -20,12 +20,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::Error;
 use crate::settings::{HostFigures, Reachability};
 
+use super::connection_attempt::{AttemptRequest, FailureKind, RawConnection, connect};
 use super::dsn::{Dsn, DsnHost};
-use super::host::{ConnectAttempt, Endpoint, HostTimeouts, PROBE_INTERVAL, PostgresHost};
-use super::host_state::{Condition, TrialEnd};
+use super::host::{Attempt, Endpoint, HostTimeouts, PROBE_INTERVAL, PostgresHost};
+use super::host_state::{AttemptEnd, Condition};
 use super::resolver::{Found, Name};
 use super::server_role::WantedRole;
-use super::trial::{FailureKind, RawConnection, TrialRequest, connect};
 use super::{CONNECT_TIMEOUT, Manager, Postgres};
 
 /// How long a host may take before the next one is tried beside it, and a name before hosts with addresses are tried. Also the pause before
@@ -141,7 +141,7 @@ impl Connector {
         let started = Instant::now();
         loop {
             if let Some(host) = waiting.pop_front() {
-                let attempt = host.attempt();
+                let attempt = host.begin_attempt();
                 let is_left_alone = attempt.is_none();
                 running.push(async move { (host.clone(), self.try_host(host, attempt, setup).await) });
                 if is_left_alone {
@@ -179,24 +179,19 @@ impl Connector {
         }
     }
 
-    /// Tries a host, within `connect_timeout`. While the trial of another request goes on, its end decides.
-    async fn try_host(
-        &self,
-        host: Arc<PostgresHost>,
-        mut attempt: Option<ConnectAttempt>,
-        setup: &str,
-    ) -> Result<RawConnection, HostFailure> {
+    /// Tries a host, within `connect_timeout`. While the attempt of another request goes on, its end decides.
+    async fn try_host(&self, host: Arc<PostgresHost>, mut attempt: Option<Attempt>, setup: &str) -> Result<RawConnection, HostFailure> {
         if attempt.is_none() {
-            host.end_of_trial().await;
-            attempt = Some(&host).filter(|host| host.condition() == Condition::Answering).and_then(PostgresHost::attempt);
+            host.end_of_attempt().await;
+            attempt = Some(&host).filter(|host| host.condition() == Condition::Answering).and_then(PostgresHost::begin_attempt);
         }
         let Some(attempt) = attempt else { return Err(HostFailure::new(host.endpoint.to_string(), "it does not answer")) };
         // A pooler may log clients in while its database is silent.
         let needs_answer = !setup.is_empty() || host.condition() != Condition::Answering;
-        let request = TrialRequest { role: self.dsn.role, setup: needs_answer.then_some(setup), limit: self.timeout() };
+        let request = AttemptRequest { role: self.dsn.role, setup: needs_answer.then_some(setup), limit: self.timeout() };
         match connect(&host, &self.tls, request).await {
             Ok(connection) => {
-                attempt.end(TrialEnd::Connected);
+                attempt.end(AttemptEnd::Connected);
                 Ok(connection)
             }
             Err(failure) => {
@@ -211,8 +206,8 @@ impl Connector {
         let Some(observation) = host.begin_probe(since) else { return };
         let (connector, host) = (self.clone(), host.clone());
         tokio::spawn(async move {
-            let request = TrialRequest { role: WantedRole::Any, setup: Some(""), limit: host.timeouts.probe_timeout };
-            let end = connect(&host, &connector.tls, request).await.map_or_else(|failure| failure.end, |_| TrialEnd::Connected);
+            let request = AttemptRequest { role: WantedRole::Any, setup: Some(""), limit: host.timeouts.probe_timeout };
+            let end = connect(&host, &connector.tls, request).await.map_or_else(|failure| failure.end, |_| AttemptEnd::Connected);
             host.end_probe(&observation, end);
         });
     }

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio_postgres::Config;
 
-use super::host_state::{Condition, Consequence, HostState, Trial, TrialEnd};
+use super::host_state::{AttemptEnd, Condition, Consequence, EndedAttempt, HostState};
 
-/// How long a request waits for the end of a trial that another request began. A host that is back answers within milliseconds.
-const TRIAL_WAIT: Duration = Duration::from_millis(500);
+/// How long a request waits for the end of an attempt that another request began. A host that is back answers within milliseconds.
+const ATTEMPT_WAIT: Duration = Duration::from_millis(500);
 
 /// How often a host that gave a sign of life is asked again, while a statement runs on it.
 pub(super) const PROBE_INTERVAL: Duration = Duration::from_secs(5);
@@ -67,9 +67,9 @@ pub(super) struct PostgresHost {
     state: Mutex<HostState>,
     /// How often it fell silent. A connection from before is not used again.
     silences: watch::Sender<u64>,
-    /// How many trials wait for a sign of life. Answers are counted for them.
+    /// How many attempts wait for a sign of life. Answers are counted for them.
     observers: AtomicUsize,
-    /// How many trials have ended.
+    /// How many attempts have ended.
     ended: watch::Sender<u64>,
     answers: AtomicU64,
     /// How many statements timed out.
@@ -81,7 +81,8 @@ pub(super) struct PostgresHost {
     dead_since_timeout: AtomicU64,
 }
 
-/// Counts the answers of all connections to a host while a trial waits. A host that is too busy for a new connection may still answer others.
+/// Counts the answers of all connections to a host while an attempt waits. A host that is too busy for a new connection may still answer
+/// others.
 pub(super) struct Observation {
     host: Arc<PostgresHost>,
     began: Instant,
@@ -89,7 +90,7 @@ pub(super) struct Observation {
 }
 
 /// A new connection for a request. If it is dropped without an end after a while, other hosts come first.
-pub(super) struct ConnectAttempt {
+pub(super) struct Attempt {
     observation: Observation,
     has_ended: bool,
 }
@@ -127,17 +128,17 @@ impl PostgresHost {
         self.silences.subscribe()
     }
 
-    /// Waits a moment while a trial goes on and the host does not answer, such as after all hosts fell silent and one is back.
-    pub(super) async fn end_of_trial(&self) {
+    /// Waits a moment while an attempt goes on and the host does not answer, such as after all hosts fell silent and one is back.
+    pub(super) async fn end_of_attempt(&self) {
         let mut ended = self.ended.subscribe();
         let is_known = |_: &u64| self.observers.load(Ordering::Relaxed) == 0 || self.condition() == Condition::Answering;
-        _ = tokio::time::timeout(TRIAL_WAIT, ended.wait_for(is_known)).await;
+        _ = tokio::time::timeout(ATTEMPT_WAIT, ended.wait_for(is_known)).await;
     }
 
     /// Begins a new connection for a request; none if the host did not answer the last one, which began just now.
-    pub(super) fn attempt(self: &Arc<Self>) -> Option<ConnectAttempt> {
-        let may_begin = self.state().begin_trial(Instant::now());
-        may_begin.then(|| ConnectAttempt { observation: Observation::of(self), has_ended: false })
+    pub(super) fn begin_attempt(self: &Arc<Self>) -> Option<Attempt> {
+        let may_begin = self.state().begin_attempt(Instant::now());
+        may_begin.then(|| Attempt { observation: Observation::of(self), has_ended: false })
     }
 
     /// Begins to ask the host for a sign of life; none if that happens already or happened since then.
@@ -146,8 +147,8 @@ impl PostgresHost {
         may_begin.then(|| Observation::of(self))
     }
 
-    pub(super) fn end_probe(&self, observation: &Observation, end: TrialEnd) {
-        let consequence = self.state().end_probe(observation.trial(end), Instant::now());
+    pub(super) fn end_probe(&self, observation: &Observation, end: AttemptEnd) {
+        let consequence = self.state().end_probe(observation.ended(end), Instant::now());
         self.follow(consequence);
     }
 
@@ -170,7 +171,7 @@ impl PostgresHost {
         }
     }
 
-    /// Counts an answer, if a trial waits for one.
+    /// Counts an answer, if an attempt waits for one.
     pub(super) fn note_answer(&self) {
         if self.observers.load(Ordering::Relaxed) > 0 {
             self.answers.fetch_add(1, Ordering::Relaxed);
@@ -205,20 +206,20 @@ impl PostgresHost {
     }
 }
 
-impl ConnectAttempt {
-    pub(super) fn end(mut self, end: TrialEnd) {
+impl Attempt {
+    pub(super) fn end(mut self, end: AttemptEnd) {
         self.has_ended = true;
         let host = &self.observation.host;
-        let consequence = host.state().end_trial(self.observation.trial(end), Instant::now());
+        let consequence = host.state().end_attempt(self.observation.ended(end), Instant::now());
         host.follow(consequence);
     }
 }
 
-impl Drop for ConnectAttempt {
+impl Drop for Attempt {
     fn drop(&mut self) {
         let Observation { host, began, .. } = &self.observation;
         if !self.has_ended && began.elapsed() >= host.timeouts.probe_delay {
-            host.state().abandon_trial(*began, Instant::now());
+            host.state().abandon_attempt(*began, Instant::now());
         }
     }
 }
@@ -229,9 +230,9 @@ impl Observation {
         Observation { host: host.clone(), began: Instant::now(), answers: host.answers.load(Ordering::Relaxed) }
     }
 
-    fn trial(&self, end: TrialEnd) -> Trial {
+    fn ended(&self, end: AttemptEnd) -> EndedAttempt {
         let others_answered = self.host.answers.load(Ordering::Relaxed) != self.answers;
-        Trial { began: self.began, end, others_answered, has_unanswered_timeout: self.host.has_unanswered_timeout() }
+        EndedAttempt { began: self.began, end, others_answered, has_unanswered_timeout: self.host.has_unanswered_timeout() }
     }
 }
 

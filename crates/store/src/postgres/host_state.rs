@@ -1,8 +1,8 @@
 //! Whether a host answers: a state machine without a clock, a lock or a connection.
 //!
-//! A trial is a new connection, made for a request or as a probe. Its end moves the host between three conditions:
+//! An attempt is a new connection, made for a request or as a probe. Its end moves the host between three conditions:
 //!
-//! | end of a trial | the host then |
+//! | end of an attempt | the host then |
 //! |---|---|
 //! | connected | answers |
 //! | refused: the host said something else | answers, and need not be left alone |
@@ -11,12 +11,12 @@
 //! | no answer, and none to others | is silent |
 //! | a login, and then no answer | is silent if a statement timed out before, and busy otherwise |
 //!
-//! A trial that ends without an answer says nothing if a newer one was answered meanwhile.
+//! An attempt that ends without an answer says nothing if a newer one was answered meanwhile.
 
 use std::time::{Duration, Instant};
 
 /// How often a new connection to a host that does not answer begins.
-pub(super) const TRIAL_INTERVAL: Duration = Duration::from_secs(1);
+pub(super) const ATTEMPT_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the log says that a host is silent.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -31,9 +31,9 @@ pub(super) enum Condition {
     Silent,
 }
 
-/// How a trial ended.
+/// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TrialEnd {
+pub(super) enum AttemptEnd {
     Connected,
     /// The host refused it, or is not what the DSN asks for.
     Refused,
@@ -44,18 +44,18 @@ pub(super) enum TrialEnd {
     NoAnswer,
 }
 
-/// A trial that ended.
+/// An attempt that ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trial {
+pub(super) struct EndedAttempt {
     pub(super) began: Instant,
-    pub(super) end: TrialEnd,
+    pub(super) end: AttemptEnd,
     /// Whether any other connection to the host had an answer meanwhile.
     pub(super) others_answered: bool,
     /// Whether a statement timed out, and the host has answered nothing since.
     pub(super) has_unanswered_timeout: bool,
 }
 
-/// What follows from the end of a trial.
+/// What follows from the end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Consequence {
     Nothing,
@@ -71,9 +71,9 @@ pub(super) enum Consequence {
 #[derive(Debug, Default)]
 pub(super) struct HostState {
     condition: Condition,
-    /// When the newest trial for a request began, if the host did not answer then.
+    /// When the newest attempt for a request began, if the host did not answer then.
     tried_at: Option<Instant>,
-    /// When a trial was last answered.
+    /// When an attempt was last answered.
     answered_at: Option<Instant>,
     /// When the newest probe began, and whether it goes on.
     probed_at: Option<Instant>,
@@ -91,32 +91,32 @@ impl HostState {
     }
 
     /// Whether a request may try a new connection. While the host does not answer, one a second does.
-    pub(super) fn begin_trial(&mut self, now: Instant) -> bool {
+    pub(super) fn begin_attempt(&mut self, now: Instant) -> bool {
         if self.condition == Condition::Answering {
             return true;
         }
-        if self.tried_at.is_some_and(|last| now.saturating_duration_since(last) < TRIAL_INTERVAL) {
+        if self.tried_at.is_some_and(|last| now.saturating_duration_since(last) < ATTEMPT_INTERVAL) {
             return false;
         }
         self.tried_at = Some(now);
         true
     }
 
-    pub(super) fn end_trial(&mut self, trial: Trial, now: Instant) -> Consequence {
-        let is_outdated = self.answered_at.is_some_and(|last| last > trial.began);
-        match trial.end {
-            TrialEnd::Connected => self.connected(now),
-            TrialEnd::Refused => self.refused(),
+    pub(super) fn end_attempt(&mut self, attempt: EndedAttempt, now: Instant) -> Consequence {
+        let is_outdated = self.answered_at.is_some_and(|last| last > attempt.began);
+        match attempt.end {
+            AttemptEnd::Connected => self.connected(now),
+            AttemptEnd::Refused => self.refused(),
             _ if is_outdated => Consequence::Nothing,
-            TrialEnd::Unreachable => self.busy(now),
-            TrialEnd::LoginOnly if !trial.has_unanswered_timeout => self.busy(now),
-            TrialEnd::NoAnswer | TrialEnd::LoginOnly if trial.others_answered => self.busy(now),
-            TrialEnd::NoAnswer | TrialEnd::LoginOnly => self.silent(now),
+            AttemptEnd::Unreachable => self.busy(now),
+            AttemptEnd::LoginOnly if !attempt.has_unanswered_timeout => self.busy(now),
+            AttemptEnd::NoAnswer | AttemptEnd::LoginOnly if attempt.others_answered => self.busy(now),
+            AttemptEnd::NoAnswer | AttemptEnd::LoginOnly => self.silent(now),
         }
     }
 
-    /// Gives up a trial because another host was faster.
-    pub(super) fn abandon_trial(&mut self, began: Instant, now: Instant) {
+    /// Gives up an attempt because another host was faster.
+    pub(super) fn abandon_attempt(&mut self, began: Instant, now: Instant) {
         if self.condition == Condition::Answering && self.answered_at.is_none_or(|last| last <= began) {
             self.busy(now);
         }
@@ -132,14 +132,14 @@ impl HostState {
         true
     }
 
-    pub(super) fn end_probe(&mut self, probe: Trial, now: Instant) -> Consequence {
+    pub(super) fn end_probe(&mut self, probe: EndedAttempt, now: Instant) -> Consequence {
         self.is_probed = false;
         match probe.end {
-            TrialEnd::Connected => self.connected(now),
-            TrialEnd::Refused => self.refused(),
+            AttemptEnd::Connected => self.connected(now),
+            AttemptEnd::Refused => self.refused(),
             _ if probe.others_answered => Consequence::Nothing,
-            TrialEnd::LoginOnly if !probe.has_unanswered_timeout => Consequence::Nothing,
-            TrialEnd::LoginOnly | TrialEnd::Unreachable | TrialEnd::NoAnswer => self.silent(now),
+            AttemptEnd::LoginOnly if !probe.has_unanswered_timeout => Consequence::Nothing,
+            AttemptEnd::LoginOnly | AttemptEnd::Unreachable | AttemptEnd::NoAnswer => self.silent(now),
         }
     }
 
@@ -185,49 +185,49 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn trial(began: Instant, end: TrialEnd) -> Trial {
-        Trial { began, end, others_answered: false, has_unanswered_timeout: false }
+    fn attempt(began: Instant, end: AttemptEnd) -> EndedAttempt {
+        EndedAttempt { began, end, others_answered: false, has_unanswered_timeout: false }
     }
 
     fn silent(now: Instant) -> HostState {
         let mut state = HostState::default();
-        state.end_trial(trial(now, TrialEnd::NoAnswer), now);
+        state.end_attempt(attempt(now, AttemptEnd::NoAnswer), now);
         assert_eq!(state.condition(), Condition::Silent);
         state
     }
 
     // contract B1.26
     #[test]
-    fn a_silent_host_is_tried_once_a_second_however_long_each_trial_takes() {
+    fn a_silent_host_is_tried_once_a_second_however_long_each_attempt_takes() {
         let start = Instant::now();
         let mut state = silent(start);
-        assert!(!state.begin_trial(start + SECOND / 2), "it fell silent just now");
-        assert!(state.begin_trial(start + SECOND));
-        assert!(!state.begin_trial(start + SECOND + SECOND / 2));
-        assert!(state.begin_trial(start + 2 * SECOND), "the first one still waits");
+        assert!(!state.begin_attempt(start + SECOND / 2), "it fell silent just now");
+        assert!(state.begin_attempt(start + SECOND));
+        assert!(!state.begin_attempt(start + SECOND + SECOND / 2));
+        assert!(state.begin_attempt(start + 2 * SECOND), "the first one still waits");
     }
 
     // contract B1.26
     #[test]
-    fn a_trial_that_ends_without_an_answer_says_nothing_about_a_host_that_answered_a_newer_one() {
+    fn an_attempt_that_ends_without_an_answer_says_nothing_about_a_host_that_answered_a_newer_one() {
         let start = Instant::now();
         let mut state = silent(start);
         let (late, early) = (start + SECOND, start + 3 * SECOND);
-        assert_eq!(state.end_trial(trial(start + 2 * SECOND, TrialEnd::Connected), early), Consequence::AnswersAgain);
-        assert_eq!(state.end_trial(trial(late, TrialEnd::NoAnswer), start + 6 * SECOND), Consequence::Nothing);
-        state.abandon_trial(late, start + 6 * SECOND);
+        assert_eq!(state.end_attempt(attempt(start + 2 * SECOND, AttemptEnd::Connected), early), Consequence::AnswersAgain);
+        assert_eq!(state.end_attempt(attempt(late, AttemptEnd::NoAnswer), start + 6 * SECOND), Consequence::Nothing);
+        state.abandon_attempt(late, start + 6 * SECOND);
         assert_eq!(state.condition(), Condition::Answering);
-        assert!(state.begin_trial(start + 6 * SECOND));
+        assert!(state.begin_attempt(start + 6 * SECOND));
     }
 
     #[test]
     fn a_host_that_answers_others_is_busy_and_keeps_its_connections() {
         let start = Instant::now();
-        let busy = Trial { others_answered: true, ..trial(start, TrialEnd::NoAnswer) };
+        let busy = EndedAttempt { others_answered: true, ..attempt(start, AttemptEnd::NoAnswer) };
         let mut state = HostState::default();
-        assert_eq!(state.end_trial(busy, start + SECOND), Consequence::Nothing);
+        assert_eq!(state.end_attempt(busy, start + SECOND), Consequence::Nothing);
         assert_eq!(state.condition(), Condition::Busy);
-        assert!(!state.begin_trial(start + SECOND), "other hosts come first");
+        assert!(!state.begin_attempt(start + SECOND), "other hosts come first");
         let mut state = HostState::default();
         assert_eq!(state.end_probe(busy, start + SECOND), Consequence::Nothing);
         assert_eq!(state.condition(), Condition::Answering, "a probe has less time than a connection");
@@ -237,7 +237,7 @@ mod tests {
     fn a_host_that_no_way_leads_to_is_left_without_a_word() {
         let start = Instant::now();
         let mut state = HostState::default();
-        assert_eq!(state.end_trial(trial(start, TrialEnd::Unreachable), start), Consequence::Nothing);
+        assert_eq!(state.end_attempt(attempt(start, AttemptEnd::Unreachable), start), Consequence::Nothing);
         assert_eq!(state.condition(), Condition::Busy);
     }
 
@@ -245,9 +245,9 @@ mod tests {
     fn a_silent_host_that_refuses_a_connection_answers_and_is_not_said_to_be_back() {
         let start = Instant::now();
         let mut state = silent(start);
-        assert_eq!(state.end_trial(trial(start, TrialEnd::Refused), start + SECOND), Consequence::RefusesNow);
+        assert_eq!(state.end_attempt(attempt(start, AttemptEnd::Refused), start + SECOND), Consequence::RefusesNow);
         assert_eq!(state.condition(), Condition::Answering);
-        assert_eq!(state.end_trial(trial(start, TrialEnd::Refused), start + SECOND), Consequence::Nothing);
+        assert_eq!(state.end_attempt(attempt(start, AttemptEnd::Refused), start + SECOND), Consequence::Nothing);
     }
 
     // contract B1.26
@@ -257,7 +257,7 @@ mod tests {
         let mut state = HostState::default();
         assert!(state.begin_probe(start, start + SECOND));
         assert!(!state.begin_probe(start + 2 * SECOND, start + 3 * SECOND), "one goes on, and its result is still to come");
-        state.end_probe(trial(start + SECOND, TrialEnd::Connected), start + 3 * SECOND);
+        state.end_probe(attempt(start + SECOND, AttemptEnd::Connected), start + 3 * SECOND);
         assert!(!state.begin_probe(start, start + 4 * SECOND), "the host answered after this statement began");
         assert!(state.begin_probe(start + 2 * SECOND, start + 4 * SECOND), "the probe before says nothing about this one");
     }
@@ -267,12 +267,12 @@ mod tests {
     fn a_login_without_an_answer_after_it_is_silence_only_after_a_timeout() {
         let start = Instant::now();
         let mut state = HostState::default();
-        let login = trial(start, TrialEnd::LoginOnly);
+        let login = attempt(start, AttemptEnd::LoginOnly);
         assert_eq!(state.end_probe(login, start + SECOND), Consequence::Nothing);
         assert_eq!(state.condition(), Condition::Answering, "a pooler may have no free connection");
-        let timed_out = Trial { has_unanswered_timeout: true, ..login };
+        let timed_out = EndedAttempt { has_unanswered_timeout: true, ..login };
         assert_eq!(state.end_probe(timed_out, start + SECOND), Consequence::Lost { is_logged: true });
-        assert_eq!(state.end_trial(login, start + SECOND), Consequence::Nothing);
+        assert_eq!(state.end_attempt(login, start + SECOND), Consequence::Nothing);
         assert_eq!(state.condition(), Condition::Silent, "a login does not bring it back");
     }
 
@@ -282,7 +282,7 @@ mod tests {
         let mut state = HostState::default();
         for (second, is_logged) in [(0, true), (30, false), (61, true)] {
             let now = start + second * SECOND;
-            assert_eq!(state.end_trial(trial(now, TrialEnd::NoAnswer), now), Consequence::Lost { is_logged });
+            assert_eq!(state.end_attempt(attempt(now, AttemptEnd::NoAnswer), now), Consequence::Lost { is_logged });
         }
     }
 }

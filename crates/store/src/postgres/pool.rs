@@ -17,11 +17,11 @@ use crate::Error;
 use crate::settings::{PoolFigures, Prepare};
 
 use super::bind;
+use super::connection_attempt::{DriverTask, FailureKind, RawConnection};
 use super::connection_host::ConnectionHost;
 use super::connector::{ConnectError, Connector};
 use super::lease::Lease;
 use super::pooler::{Pooling, PoolingProbe};
-use super::trial::{DriverTask, FailureKind, RawConnection};
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
 const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
@@ -232,10 +232,10 @@ pub(super) async fn lease_until(pool: &Pool, deadline: Instant) -> Result<Lease,
 pub(crate) async fn lease(pool: &Pool) -> Result<Lease, Error> {
     let connector = &pool.manager().connector;
     if connector.is_silent() {
-        // Without a place in the pool: trials that hang would take all of them. At most one a second begins, and the other requests fail.
+        // Without a place in the pool: attempts that hang would take all of them. At most one a second begins, and the other requests fail.
         let connector = connector.clone();
-        let trial = tokio::spawn(async move { connector.connect("").await.map(drop) }.in_current_span());
-        trial.await.map_err(|error| Error::Unexpected(error.to_string()))?.map_err(|failure| unavailable(failure.error))?;
+        let attempt = tokio::spawn(async move { connector.connect("").await.map(drop) }.in_current_span());
+        attempt.await.map_err(|error| Error::Unexpected(error.to_string()))?.map_err(|failure| unavailable(failure.error))?;
     }
     let started = Instant::now();
     let timeout = pool.timeouts().wait.unwrap_or_default();

@@ -11,8 +11,8 @@ use tokio::sync::OnceCell;
 use crate::Error;
 use crate::settings::Prepare;
 
+use super::connection_attempt::RawConnection;
 use super::connector::{ConnectError, Connector};
-use super::trial::RawConnection;
 use super::{CONNECT_TIMEOUT, Manager, Postgres};
 
 /// How often two connections are asked. An idle pooler shows at the first; a busy one may have given the session away.

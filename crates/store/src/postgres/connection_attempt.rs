@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::Error;
 
 use super::host::PostgresHost;
-use super::host_state::TrialEnd;
+use super::host_state::AttemptEnd;
 use super::server_role::{ROLE, ServerRole, WantedRole};
 
 /// How long a connection that nobody uses any more may wait for answers that are still to come.
@@ -26,7 +26,7 @@ const MIN_VERSION: u32 = 13;
 
 /// What a new connection is made for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TrialRequest<'r> {
+pub(super) struct AttemptRequest<'r> {
     pub(super) role: WantedRole,
     /// The statement to run first; none if a login is enough.
     pub(super) setup: Option<&'r str>,
@@ -47,8 +47,8 @@ pub(super) struct RawConnection {
 
 /// Why there is no new connection.
 #[derive(Debug)]
-pub(super) struct TrialFailure {
-    pub(super) end: TrialEnd,
+pub(super) struct AttemptFailure {
+    pub(super) end: AttemptEnd,
     pub(super) kind: FailureKind,
     pub(super) reason: String,
 }
@@ -103,33 +103,35 @@ impl RawConnection {
 pub(super) async fn connect(
     host: &Arc<PostgresHost>,
     tls: &MakeRustlsConnect,
-    request: TrialRequest<'_>,
-) -> Result<RawConnection, TrialFailure> {
+    request: AttemptRequest<'_>,
+) -> Result<RawConnection, AttemptFailure> {
     let began = Instant::now();
     let end = tokio::time::Instant::from_std(began + request.limit);
     let late = |end, what: &str| {
         let reason = format!("no answer{what} within {} s", request.limit.as_secs_f32());
-        TrialFailure { end, kind: FailureKind::Other, reason }
+        AttemptFailure { end, kind: FailureKind::Other, reason }
     };
     let refused = |error: DriverError| refusal(error, began.elapsed() < host.timeouts.probe_delay);
     let logged_in = tokio::time::timeout_at(end, log_in(host, tls)).await;
-    let mut connection = logged_in.map_err(|_| late(TrialEnd::NoAnswer, ""))?.map_err(refused)?;
+    let mut connection = logged_in.map_err(|_| late(AttemptEnd::NoAnswer, ""))?.map_err(refused)?;
     let Some(first) = first_statement(request) else { return Ok(connection) };
     let answered = tokio::time::timeout_at(end, first_row(&connection.client, &first)).await;
-    let row = answered.map_err(|_| late(TrialEnd::LoginOnly, " to a statement"))?.map_err(refused)?;
+    let row = answered.map_err(|_| late(AttemptEnd::LoginOnly, " to a statement"))?.map_err(refused)?;
     if let (Some([is_standby, read_only]), true) = (row, request.role != WantedRole::Any) {
         let server = ServerRole { is_standby: is_standby == "t", takes_writes: read_only == "off" };
         match request.role.refusal(server) {
             None => {}
             Some(_) if request.role == WantedRole::PreferStandby => connection.is_spare = true,
-            Some(reason) => return Err(TrialFailure { end: TrialEnd::Refused, kind: FailureKind::OtherRole, reason: reason.to_owned() }),
+            Some(reason) => {
+                return Err(AttemptFailure { end: AttemptEnd::Refused, kind: FailureKind::OtherRole, reason: reason.to_owned() });
+            }
         }
     }
     Ok(connection)
 }
 
 /// Everything that is asked and set first, in one round trip.
-fn first_statement(request: TrialRequest<'_>) -> Option<String> {
+fn first_statement(request: AttemptRequest<'_>) -> Option<String> {
     match (request.role, request.setup) {
         (WantedRole::Any, setup) => setup.map(str::to_owned),
         (_, setup) => Some(format!("{ROLE}; {}", setup.unwrap_or_default())),
@@ -158,19 +160,19 @@ async fn first_row(client: &Client, sql: &str) -> Result<Option<[String; 2]>, Dr
 }
 
 /// A refused connection is a sign of life. The system may also give up waiting, or know no way to the host.
-fn refusal(error: DriverError, is_at_once: bool) -> TrialFailure {
+fn refusal(error: DriverError, is_at_once: bool) -> AttemptFailure {
     let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
     let end = match cause {
-        Some(HostUnreachable | NetworkUnreachable) if is_at_once => TrialEnd::Unreachable,
-        Some(TimedOut | HostUnreachable | NetworkUnreachable) => TrialEnd::NoAnswer,
-        _ => TrialEnd::Refused,
+        Some(HostUnreachable | NetworkUnreachable) if is_at_once => AttemptEnd::Unreachable,
+        Some(TimedOut | HostUnreachable | NetworkUnreachable) => AttemptEnd::NoAnswer,
+        _ => AttemptEnd::Refused,
     };
     let is_full = error.code().is_some_and(|code| code.code() == "53300");
     let reason = match Error::from(error) {
         Error::Unavailable(reason) => reason,
         other => other.to_string(),
     };
-    TrialFailure { end, kind: if is_full { FailureKind::Full } else { FailureKind::Other }, reason }
+    AttemptFailure { end, kind: if is_full { FailureKind::Full } else { FailureKind::Other }, reason }
 }
 
 /// The major of a version such as `16.14 (Debian 16.14-1)` or `18beta1`.
