@@ -157,8 +157,9 @@ impl PostgresSession<'_> {
             Some(begin) => format!("{begin}; {WRITER_LIMITS}; {text}"),
             None => text.to_owned(),
         };
-        let step =
-            async |connection: &mut Connection| -> Step<()> { sorted(connection.client.batch_execute(&text).await, Purpose::Change) };
+        let step = async |connection: &mut Connection| -> Step<()> {
+            split_refusal(connection.client.batch_execute(&text).await, Purpose::Change)
+        };
         let result = self.lease.step(timeout, step).await?;
         self.begin = None;
         result
@@ -193,7 +194,7 @@ impl PostgresSession<'_> {
                 Ok(())
             }
             Ok(Err(error)) if error.as_db_error().is_some_and(rolls_back) => {
-                sorted(Err(error), Purpose::Change).map_err(Error::from)?.map_err(Into::into)
+                split_refusal(Err(error), Purpose::Change).map_err(Error::from)?.map_err(Into::into)
             }
             Ok(Err(error)) if is_sent => Err(TransactionError::InDoubt(error.into())),
             Ok(Err(error)) => Err(self.lost(Error::from(error).to_string(), retries)),
@@ -212,7 +213,7 @@ impl PostgresSession<'_> {
         if self.begin.is_some() {
             // A statement that cannot be prepared begins no transaction, and there is none to roll back.
             let prepare =
-                async |connection: &mut Connection| -> Step<()> { sorted(prepared(connection, statement).await.map(drop), purpose) };
+                async |connection: &mut Connection| -> Step<()> { split_refusal(prepared(connection, statement).await.map(drop), purpose) };
             self.lease.run(statement.sql, timeout, prepare).await??;
             self.lease.enter(LeaseState::InTransaction);
         }
@@ -225,10 +226,10 @@ impl PostgresSession<'_> {
                     if is_stale(&error) {
                         connection.forget(statement.sql.text());
                     }
-                    return sorted(Err(error), purpose);
+                    return split_refusal(Err(error), purpose);
                 }
             };
-            sorted(read(stream).await, purpose)
+            split_refusal(read(stream).await, purpose)
         };
         let result = self.lease.run(statement.sql, timeout, step).await?;
         self.begin = None;
@@ -313,7 +314,7 @@ fn rolls_back(refusal: &DbError) -> bool {
 }
 
 /// Keeps a refusal of the database apart from failures of the connection.
-fn sorted<T>(result: Result<T, tokio_postgres::Error>, purpose: Purpose) -> Step<T> {
+fn split_refusal<T>(result: Result<T, tokio_postgres::Error>, purpose: Purpose) -> Step<T> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(error) => match error.as_db_error().and_then(|error| session_error(error, purpose)) {
@@ -380,7 +381,7 @@ impl WriteSession for PostgresSession<'_> {
                 connection.forget(statement.sql.text());
                 connection.forget(read.sql.text());
             }
-            sorted(result, Purpose::Change)
+            split_refusal(result, Purpose::Change)
         };
         let (changed, related, reading) = self.lease.run(statement.sql, timeout, step).await??;
         Ok((changed, gathered(related, &mut self.lease, self.postgres, reading)?))
