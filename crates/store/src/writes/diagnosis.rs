@@ -27,7 +27,7 @@ enum DeferredCheck {
 
 pub(crate) async fn diagnose<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, TransactionError> {
     let mut faults = Vec::new();
-    match judge(session, diagnosis, &mut faults).await {
+    match find_faults(session, diagnosis, &mut faults).await {
         // A trigger ended the transaction, and with it the diagnosis.
         Err(TransactionError::Unexplained) if !faults.is_empty() => {}
         result => result?,
@@ -36,7 +36,11 @@ pub(crate) async fn diagnose<S: WriteSession>(session: &mut S, diagnosis: &Diagn
     Ok(faults)
 }
 
-async fn judge<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis, faults: &mut Vec<WriteFault>) -> Result<(), TransactionError> {
+async fn find_faults<S: WriteSession>(
+    session: &mut S,
+    diagnosis: &Diagnosis,
+    faults: &mut Vec<WriteFault>,
+) -> Result<(), TransactionError> {
     let targets = match &diagnosis.target {
         Some(target) => find(session, &diagnosis.key_kinds, target).await?,
         None => Keys::new(diagnosis.key_kinds.len()),
@@ -46,7 +50,7 @@ async fn judge<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis, faults: 
     increments(session, diagnosis, &targets, faults).await?;
     let known = faults.len();
     session.savepoint(Savepoint::Set).await?;
-    rows(session, diagnosis, (&targets, DeferredCheck::AtEnd), faults).await?;
+    write_rows(session, diagnosis, (&targets, DeferredCheck::AtEnd), faults).await?;
     let refusal = match session.check_deferred_constraints().await {
         Ok(()) => return Ok(()),
         Err(SessionError::Refused(refusal)) => refusal,
@@ -54,13 +58,13 @@ async fn judge<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis, faults: 
     };
     session.savepoint(Savepoint::Undo).await?;
     faults.truncate(known);
-    rows(session, diagnosis, (&targets, DeferredCheck::EachRow), faults).await?;
+    write_rows(session, diagnosis, (&targets, DeferredCheck::EachRow), faults).await?;
     if faults.len() == known {
         let whole = match &diagnosis.rows[..] {
             [row] => (item_of(diagnosis, 0), row.values.as_slice()),
             _ => (None, [].as_slice()),
         };
-        faults.extend(explained(session, diagnosis, &refusal, whole).await?);
+        faults.extend(faults_of_refusal(session, diagnosis, &refusal, whole).await?);
     }
     Ok(())
 }
@@ -71,7 +75,7 @@ fn item_of(diagnosis: &Diagnosis, item: usize) -> Option<usize> {
 }
 
 /// Adds a fault, once.
-fn note(faults: &mut Vec<WriteFault>, fault: WriteFault) {
+fn add_once(faults: &mut Vec<WriteFault>, fault: WriteFault) {
     if !faults.contains(&fault) {
         faults.push(fault);
     }
@@ -111,7 +115,7 @@ async fn increments<S: WriteSession>(
 }
 
 /// Writes each row without a fault by itself, and checks what it has become.
-async fn rows<S: WriteSession>(
+async fn write_rows<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
     (targets, deferred_check): (&Keys, DeferredCheck),
@@ -125,7 +129,7 @@ async fn rows<S: WriteSession>(
             continue;
         }
         session.savepoint(Savepoint::Set).await?;
-        match written(session, diagnosis, row, (targets, deferred_check)).await {
+        match write_row(session, diagnosis, row, (targets, deferred_check)).await {
             Ok(Some(new)) => {
                 session.savepoint(Savepoint::Release).await?;
                 for key in new.each() {
@@ -142,7 +146,7 @@ async fn rows<S: WriteSession>(
                     faults.push(WriteFault { kind: WriteFaultKind::Refused, item, fields: Vec::new() });
                     return Err(error.into());
                 }
-                let found = explained(session, diagnosis, &refusal, (item, &row.values)).await?;
+                let found = faults_of_refusal(session, diagnosis, &refusal, (item, &row.values)).await?;
                 faults.extend(found);
             }
             Err(error) => return Err(error.into()),
@@ -150,11 +154,11 @@ async fn rows<S: WriteSession>(
     }
     let all: Vec<usize> = (0..targets.rows()).collect();
     let changed = if diagnosis.operation == WriteOperation::Create { (&new_rows, items.as_slice()) } else { (targets, all.as_slice()) };
-    after(session, diagnosis, changed, faults).await
+    check_postconditions(session, diagnosis, changed, faults).await
 }
 
 /// Runs the statement of one row. Returns the keys of new rows; none if the database changed fewer rows than it was asked to.
-async fn written<S: WriteSession>(
+async fn write_row<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
     row: &RowStatement,
@@ -175,7 +179,7 @@ async fn written<S: WriteSession>(
 }
 
 /// Checks what the rows with these keys have become.
-async fn after<S: WriteSession>(
+async fn check_postconditions<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
     (keys, items): (&Keys, &[usize]),
@@ -187,7 +191,7 @@ async fn after<S: WriteSession>(
     for reference in &diagnosis.references {
         let Some(level) = &reference.dangling else { continue };
         let writes = |row: usize| reference.after.set[row].is_some() && !reference.refers_to_new_row(row);
-        for number in meeting(session, (level, true), (keys, items)).await? {
+        for number in rows_matching(session, (level, true), (keys, items)).await? {
             let item = item_of(diagnosis, number);
             if writes(diagnosis.row_of(number)) && !has_fault(faults, item) {
                 faults.push(WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields: reference.after.fields.clone() });
@@ -195,7 +199,7 @@ async fn after<S: WriteSession>(
         }
     }
     if let Some(level) = &diagnosis.postcondition_without_references {
-        for number in meeting(session, (level, false), (keys, items)).await? {
+        for number in rows_matching(session, (level, false), (keys, items)).await? {
             let item = item_of(diagnosis, number);
             if !has_fault(faults, item) {
                 faults.push(WriteFault { kind: WriteFaultKind::CheckFailed, item, fields: Vec::new() });
@@ -206,7 +210,7 @@ async fn after<S: WriteSession>(
 }
 
 /// The numbers of the rows that a level has, or of those that it does not have.
-async fn meeting<S: WriteSession>(
+async fn rows_matching<S: WriteSession>(
     session: &mut S,
     (level, has): (&ChildLevel, bool),
     (keys, items): (&Keys, &[usize]),
@@ -221,7 +225,7 @@ fn values_by_column(diagnosis: &Diagnosis, values: &[(FieldId, Option<Value>)]) 
 }
 
 /// The faults that a refusal of the database means.
-async fn explained<S: WriteSession>(
+async fn faults_of_refusal<S: WriteSession>(
     session: &mut S,
     diagnosis: &Diagnosis,
     refusal: &DatabaseRefusal,

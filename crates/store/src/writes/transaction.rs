@@ -65,7 +65,7 @@ pub(crate) async fn write<S: WriteSession>(session: &mut S, query: &WriteQuery) 
         let statement = Statement::of(&change.sql, Some(&keys));
         let (changed, found) = session.execute_and_read(statement, level, &keys, &mut left).await?;
         check_count(changed, keys.len())?;
-        let rows = completed(session, query, &keys, AnswerRows { level, found, left }).await?;
+        let rows = answer_with_relations(session, query, &keys, AnswerRows { level, found, left }).await?;
         return Ok(Written { count: keys.rows(), rows: Some(rows) });
     }
     let before = if query.answers_before() { answer(session, query, &keys).await? } else { None };
@@ -201,7 +201,7 @@ async fn answer<S: WriteSession>(session: &mut S, query: &WriteQuery, keys: &Key
     let Some(level) = &query.answer else { return Ok(None) };
     let mut left = session.memory();
     let found = session.rows(StatementPart::Rows, level, keys, &mut left).await?;
-    completed(session, query, keys, AnswerRows { level, found, left }).await.map(Some)
+    answer_with_relations(session, query, keys, AnswerRows { level, found, left }).await.map(Some)
 }
 
 /// The rows of an answer, without what they are related to.
@@ -213,7 +213,7 @@ struct AnswerRows<'q> {
 }
 
 /// The answer from its rows, after what they are related to is loaded.
-async fn completed<S: WriteSession>(
+async fn answer_with_relations<S: WriteSession>(
     session: &mut S,
     query: &WriteQuery,
     keys: &Keys,
@@ -225,10 +225,10 @@ async fn completed<S: WriteSession>(
     if batch.is_heavy() || batch.written_size() > session.memory() {
         return Err(too_large());
     }
-    written(&batch, &owners, keys, query.is_one).ok_or(TransactionError::Unexplained)
+    answer_json(&batch, &owners, keys, query.is_one).ok_or(TransactionError::Unexplained)
 }
 
-fn written(batch: &Batch, owners: &[u32], keys: &Keys, is_one: bool) -> Option<Bytes> {
+fn answer_json(batch: &Batch, owners: &[u32], keys: &Keys, is_one: bool) -> Option<Bytes> {
     let mut rows = vec![None; keys.len()];
     for (row, owner) in owners.iter().enumerate() {
         rows[*owner as usize] = Some(row);

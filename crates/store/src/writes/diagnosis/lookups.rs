@@ -11,7 +11,7 @@ use crate::assemble::Keys;
 use super::super::session::Statement;
 use super::super::transaction::are_there;
 use super::super::{Savepoint, SessionError, TransactionError, WriteFault, WriteFaultKind, WriteSession};
-use super::{item_of, note};
+use super::{add_once, item_of};
 
 /// The parts of a key, each as the database reads it.
 type Parts = Vec<Vec<u8>>;
@@ -32,7 +32,7 @@ pub(super) async fn references<S: WriteSession>(
             let is_missing = keys.number(row).is_some_and(|number| !there[number]);
             if is_missing && !reference.refers_to_new_row(row) {
                 let (item, fields) = (item_of(diagnosis, row), after.fields.clone());
-                note(faults, WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields });
+                add_once(faults, WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields });
             }
         }
     }
@@ -77,7 +77,7 @@ pub(super) async fn unique_keys<S: WriteSession>(
             // The database decides whether another row of the write makes way in time.
             let is_held = keys.number(row).is_some_and(|number| is_held[number]) && !(0..stored.len()).any(makes_way);
             if (is_taken || is_held) && !has_missing_reference(faults, item, &after.fields) {
-                note(faults, WriteFault { kind: WriteFaultKind::Exists, item, fields: after.fields.clone() });
+                add_once(faults, WriteFault { kind: WriteFaultKind::Exists, item, fields: after.fields.clone() });
             }
         }
     }
