@@ -21,7 +21,7 @@ use crate::problem::{NO_SUCH_PATH, Problem, WriteProblem};
 use crate::response;
 
 use super::field_parameter::field_parameter;
-use super::write::{WriteTarget, plan_of, unplanned};
+use super::write::{WriteTarget, plan_problem, plan_request};
 use super::{QueryService, key_parts};
 
 pub const PERMISSION: &str = identity::account::EXPLAIN;
@@ -107,7 +107,7 @@ async fn write(
     let explained = queries.validate(caller.key(), bytes.len(), || {
         let body = payload::body(form, &bytes).map_err(WriteProblem::Input)?;
         let target = WriteTarget { key: key.as_deref(), if_match: if_match.as_deref() };
-        explain_write(access, form, &body, target, queries.reader.primary.dialect()).map_err(|error| unplanned(caller, error))
+        explain_write(access, form, &body, target, queries.reader.primary.dialect()).map_err(|error| plan_problem(caller, error))
     });
     Ok(response::json(explained.await??.to_string()))
 }
@@ -120,7 +120,7 @@ pub(crate) fn explain_write(
     target: WriteTarget<'_>,
     dialect: Dialect,
 ) -> Result<Value, WriteError> {
-    let plan = plan_of(access, form, body, target)?;
+    let plan = plan_request(access, form, body, target)?;
     let query = sql::write::render(&plan, dialect);
     let mut described = query::explain::write(&plan, &query, dialect);
     described["resource"] = json!(access.resource().full_name);

@@ -87,7 +87,7 @@ impl QueryService {
         let dialect = self.reader.primary.dialect();
         let make = || {
             let body = read().map_err(WriteProblem::Input)?;
-            let plan = plan_of(access, form, &body, target).map_err(|error| unplanned(caller, error))?;
+            let plan = plan_request(access, form, &body, target).map_err(|error| plan_problem(caller, error))?;
             let query = render(&plan, dialect);
             Ok::<_, Problem>((plan, query))
         };
@@ -106,26 +106,26 @@ impl QueryService {
             tried += 1;
             match writers.write(query.clone()).await {
                 Ok(written) => return Ok(written),
-                Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
+                Err(WriteFailure::Refused(refusal)) => return Err(refusal_problem(refusal).into()),
                 Err(WriteFailure::InDoubt(error)) => return Err(WriteProblem::InDoubt(error).into()),
-                Err(WriteFailure::Store(error)) => return Err(failed(error)),
+                Err(WriteFailure::Store(error)) => return Err(store_problem(error)),
                 Err(WriteFailure::Unexplained) => {}
             }
             // Boxed, so that good writes do not carry the size of this larger future.
             let diagnosis = diagnosis(plan, &query);
             let faults = match Box::pin(writers.diagnose(diagnosis)).await {
                 Ok(faults) => faults,
-                Err(WriteFailure::Refused(refusal)) => return Err(refused(refusal).into()),
-                Err(WriteFailure::InDoubt(error) | WriteFailure::Store(error)) => return Err(failed(error)),
+                Err(WriteFailure::Refused(refusal)) => return Err(refusal_problem(refusal).into()),
+                Err(WriteFailure::InDoubt(error) | WriteFailure::Store(error)) => return Err(store_problem(error)),
                 Err(WriteFailure::Unexplained) => Vec::new(),
             };
             if !faults.is_empty() {
-                return Err(WriteProblem::Faults(described(plan, &faults)).into());
+                return Err(WriteProblem::Faults(faults_for_client(plan, &faults)).into());
             }
             // Another write may have been in the way.
             if tried == MAX_UNEXPLAINED {
                 let fault = WriteFault { kind: WriteFaultKind::Refused, item: None, fields: Vec::new() };
-                return Err(WriteProblem::Faults(described(plan, &[fault])).into());
+                return Err(WriteProblem::Faults(faults_for_client(plan, &[fault])).into());
             }
         }
     }
@@ -145,7 +145,7 @@ impl QueryService {
 }
 
 /// Plans a write of a request, or says why it is refused.
-pub(super) fn plan_of<'s>(
+pub(super) fn plan_request<'s>(
     access: WriteAccess<'s, '_>,
     form: WriteForm,
     body: &WriteBody,
@@ -157,7 +157,7 @@ pub(super) fn plan_of<'s>(
     plan_write(access, form, body, address, moment)
 }
 
-pub(super) fn unplanned(caller: &Caller, error: WriteError) -> Problem {
+pub(super) fn plan_problem(caller: &Caller, error: WriteError) -> Problem {
     match error {
         WriteError::Faults(error) => WriteProblem::Input(error).into(),
         WriteError::NoVariable => WriteProblem::NoVariable.into(),
@@ -166,7 +166,7 @@ pub(super) fn unplanned(caller: &Caller, error: WriteError) -> Problem {
 }
 
 /// The faults with their pointers into the body, for the client.
-fn described(plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
+fn faults_for_client(plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFaultCode> {
     let mut described = Vec::new();
     for fault in faults {
         let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id, fault.item)).collect();
@@ -217,14 +217,14 @@ fn message(kind: WriteFaultKind, fields: &[&str]) -> String {
 }
 
 /// A write that ran too long may have waited for another one, which no narrower statement helps.
-fn failed(error: store::Error) -> Problem {
+fn store_problem(error: store::Error) -> Problem {
     match error {
         store::Error::Timeout => WriteProblem::Timeout.into(),
         error => error.into(),
     }
 }
 
-fn refused(refusal: WriteRefusal) -> WriteProblem {
+fn refusal_problem(refusal: WriteRefusal) -> WriteProblem {
     match refusal {
         WriteRefusal::NotFound => WriteProblem::NotFound,
         WriteRefusal::OutOfScope => WriteProblem::OutOfScope,
