@@ -13,6 +13,7 @@ use crate::Error;
 
 use super::cancel::cancel;
 use super::connection_host::NoAnswer;
+use super::pool::LastPage;
 use super::{CONNECT_TIMEOUT, Connection, Manager};
 
 /// How long a cancelled statement may take to end before the request to cancel it is repeated.
@@ -121,13 +122,14 @@ impl Lease {
         self.step(timeout, step).await.map_err(|error| error.in_statement(sql.text()))
     }
 
-    pub(super) fn was_full(&self, sql: &Sql) -> bool {
-        self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
+    pub(super) fn last_page_was_full(&self, sql: &Sql) -> bool {
+        let kept = self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text()));
+        kept.is_some_and(|kept| kept.last_page == LastPage::Full)
     }
 
-    pub(super) fn note_full(&mut self, sql: &Sql, full: bool) {
+    pub(super) fn note_last_page(&mut self, sql: &Sql, last_page: LastPage) {
         if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text())) {
-            kept.full = full;
+            kept.last_page = last_page;
         }
     }
 

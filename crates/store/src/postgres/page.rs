@@ -10,6 +10,7 @@ use crate::Error;
 use crate::assemble::{After, Batch, Portion};
 use crate::run::{BatchSize, PageTotal, StatementPart, is_cached, page_total};
 
+use super::pool::LastPage;
 use super::read_retries::ReadRetries;
 use super::rows::{collect, count, open, total};
 use super::stream::load;
@@ -51,7 +52,7 @@ async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(
     let (level, whole) = (&query.root, BatchSize::whole(postgres.memory));
     let running = postgres.context.begin(&level.sql, StatementPart::Rows);
     if let Total::Count(total) = &query.total {
-        let (portion, asked) = if lease.was_full(&level.sql) && is_cached(total.text()) {
+        let (portion, asked) = if lease.last_page_was_full(&level.sql) && is_cached(total.text()) {
             let counting = postgres.context.begin(total, StatementPart::Total);
             let both = async |connection: &mut Connection| together(connection, level, total, &whole).await;
             let both = Box::pin(lease.run(&level.sql, postgres.timeout, both)).await?;
@@ -60,7 +61,9 @@ async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(
         } else {
             (alone(postgres, lease, level, &whole).await?, None)
         };
-        lease.note_full(&level.sql, matches!(page_total(query, portion.batch.len()), PageTotal::Ask(_)));
+        let last_page =
+            if matches!(page_total(query, portion.batch.len()), PageTotal::Ask(_)) { LastPage::Full } else { LastPage::Partial };
+        lease.note_last_page(&level.sql, last_page);
         running.end(portion.batch.len());
         return Ok((portion, asked));
     }

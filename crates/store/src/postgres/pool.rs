@@ -63,8 +63,15 @@ pub(crate) struct Connection {
 
 pub(super) struct PreparedStatement {
     statement: Statement,
-    /// Whether its last page was full, so that the total was needed too.
-    pub(super) full: bool,
+    pub(super) last_page: LastPage,
+}
+
+/// The last page of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastPage {
+    /// The total was needed too.
+    Full,
+    Partial,
 }
 
 impl Manager {
@@ -169,7 +176,7 @@ impl Connection {
         self.is_preparing = false;
         let statement = prepared?;
         // A statement that leaves the cache is closed on the server when it is dropped.
-        self.statements.put(text.into(), PreparedStatement { statement: statement.clone(), full: false });
+        self.statements.put(text.into(), PreparedStatement { statement: statement.clone(), last_page: LastPage::Partial });
         Ok(statement)
     }
 
