@@ -56,7 +56,7 @@ pub(super) struct AttemptFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureKind {
     /// All connections that the server allows are taken.
-    Full,
+    TooManyConnections,
     /// The server is not what the DSN asks for.
     OtherRole,
     Other,
@@ -167,12 +167,12 @@ fn refusal(error: DriverError, is_at_once: bool) -> AttemptFailure {
         Some(TimedOut | HostUnreachable | NetworkUnreachable) => AttemptEnd::NoAnswer,
         _ => AttemptEnd::Refused,
     };
-    let is_full = error.code().is_some_and(|code| code.code() == "53300");
+    let has_no_room = error.code().is_some_and(|code| code.code() == "53300");
     let reason = match Error::from(error) {
         Error::Unavailable(reason) => reason,
         other => other.to_string(),
     };
-    AttemptFailure { end, kind: if is_full { FailureKind::Full } else { FailureKind::Other }, reason }
+    AttemptFailure { end, kind: if has_no_room { FailureKind::TooManyConnections } else { FailureKind::Other }, reason }
 }
 
 /// The major of a version such as `16.14 (Debian 16.14-1)` or `18beta1`.

@@ -114,7 +114,7 @@ impl Connector {
         let connected = self.try_hosts(setup).await;
         *lock(&self.reachability) = match &connected {
             // A server without room for another connection answers on those that are open.
-            Ok(_) | Err(ConnectError { kind: FailureKind::Full, .. }) => Reachability::Reachable,
+            Ok(_) | Err(ConnectError { kind: FailureKind::TooManyConnections, .. }) => Reachability::Reachable,
             Err(ConnectError { kind: FailureKind::OtherRole, .. }) => Reachability::OtherRole,
             Err(ConnectError { kind: FailureKind::Other, .. }) => Reachability::Unreachable,
         };
@@ -272,8 +272,8 @@ impl Connector {
             [HostFailure { reason, .. }] => reason.clone(),
             several => several.iter().map(|failure| format!("{}: {}", failure.host, failure.reason)).collect::<Vec<_>>().join("; "),
         };
-        let kind = if failures.iter().any(|failure| failure.kind == FailureKind::Full) {
-            FailureKind::Full
+        let kind = if failures.iter().any(|failure| failure.kind == FailureKind::TooManyConnections) {
+            FailureKind::TooManyConnections
         } else if !failures.is_empty() && failures.iter().all(|failure| failure.kind == FailureKind::OtherRole) {
             FailureKind::OtherRole
         } else {

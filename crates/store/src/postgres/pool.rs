@@ -26,9 +26,10 @@ use super::pooler::{Pooling, PoolingProbe};
 /// How many prepared statements a connection caches. The least recently used is closed first.
 const MAX_STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// How often requests ask again for a connection of a pool, and the server for one more, while it has no room for another one.
-const FULL_PAUSE: Duration = Duration::from_millis(20);
-const FULL_INTERVAL: Duration = Duration::from_millis(500);
+/// How often a request asks its pool again for a connection, while the server has no room for another one.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// How often the server is asked for another connection, while it has no room.
+const NO_ROOM_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A statement before the COMMIT keeps the limit of the session from ending its wait for a standby: the transaction would count here, and be
 /// lost after a failover.
@@ -43,7 +44,7 @@ pub(crate) struct Manager {
     pub(super) abandoned_timeout: Duration,
     setup: Arc<str>,
     /// When the server last had no room for another connection.
-    full_at: Mutex<Option<Instant>>,
+    no_room_at: Mutex<Option<Instant>>,
 }
 
 pub(crate) struct Connection {
@@ -76,7 +77,7 @@ pub(super) enum LastPage {
 
 impl Manager {
     pub(super) fn new(connector: Arc<Connector>, setup: &str, prepare: Prepare, abandoned_timeout: Duration) -> Self {
-        Manager { connector, probe: Arc::default(), prepare, abandoned_timeout, setup: setup.into(), full_at: Mutex::default() }
+        Manager { connector, probe: Arc::default(), prepare, abandoned_timeout, setup: setup.into(), no_room_at: Mutex::default() }
     }
 
     /// The same for sessions with another setup.
@@ -87,12 +88,12 @@ impl Manager {
 
     /// Remembers whether the server has room for another connection. While it has none, it is asked a few times a second only.
     fn note(&self, failure: Option<&ConnectError>) {
-        let is_full = failure.is_some_and(|failure| failure.kind == FailureKind::Full);
-        *self.full_at.lock().unwrap_or_else(PoisonError::into_inner) = is_full.then(Instant::now);
+        let has_no_room = failure.is_some_and(|failure| failure.kind == FailureKind::TooManyConnections);
+        *self.no_room_at.lock().unwrap_or_else(PoisonError::into_inner) = has_no_room.then(Instant::now);
     }
 
-    fn is_full(&self) -> bool {
-        self.full_at.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|last| last.elapsed() < FULL_INTERVAL)
+    fn has_no_room(&self) -> bool {
+        self.no_room_at.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|last| last.elapsed() < NO_ROOM_INTERVAL)
     }
 
     async fn connect(&self) -> Result<RawConnection, ConnectError> {
@@ -111,9 +112,9 @@ impl managed::Manager for Manager {
     type Error = ConnectError;
 
     async fn create(&self) -> Result<Connection, ConnectError> {
-        if self.is_full() {
+        if self.has_no_room() {
             let error = Error::Unavailable(format!("{} has no room for another connection", self.connector.servers()));
-            return Err(ConnectError { kind: FailureKind::Full, error });
+            return Err(ConnectError { kind: FailureKind::TooManyConnections, error });
         }
         let connected = self.connect().await;
         self.note(connected.as_ref().err());
@@ -251,10 +252,10 @@ pub(crate) async fn lease(pool: &Pool) -> Result<Lease, Error> {
             Ok(connection) => return Ok(Lease::new(connection)),
             Err(PoolError::Timeout(TimeoutType::Wait)) => return Err(Error::Overloaded),
             // Connections of this pool become free sooner than those of others.
-            Err(PoolError::Backend(ConnectError { kind: FailureKind::Full, .. }))
+            Err(PoolError::Backend(ConnectError { kind: FailureKind::TooManyConnections, .. }))
                 if pool.status().size > 0 && started.elapsed() < timeout =>
             {
-                tokio::time::sleep(FULL_PAUSE).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
             // Whatever the reason, there is no connection.
             Err(PoolError::Backend(ConnectError { error, .. })) => return Err(unavailable(error)),
