@@ -18,7 +18,7 @@ use crate::catalog::{Field, JoinColumns, Resource};
 use crate::plan::lookup::LookupUse;
 use crate::plan::predicate::{Comparison, Exists, Membership, Predicate};
 
-use self::lookup::Reach;
+use self::lookup::LookupRows;
 use super::dialect::{self, Dialect, KeySets};
 use super::join;
 use super::tree::{Condition, ExistsForm, Logic};
@@ -191,7 +191,7 @@ impl Filters {
         if form == ExistsForm::Plain && self.context.join == JoinShape::TooWide {
             self.context.room = inside.context.room;
         }
-        let lookups = lookup::joins(&exists.table, LookupUse::Order, Reach::SomeRows, self.dialect).collect();
+        let lookups = lookup::joins(&exists.table, LookupUse::Order, LookupRows::Some, self.dialect).collect();
         join::relation_filter(exists, form, filters, lookups, self.dialect)
     }
 

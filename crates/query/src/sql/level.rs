@@ -8,7 +8,7 @@ use crate::plan::predicate::{Alias, Column};
 use crate::plan::{Child, RowSource, Select, Show};
 
 use super::dialect::{self, ParentLimit};
-use super::exists::lookup::{self, Reach};
+use super::exists::lookup::{self, LookupRows};
 use super::join::FromKeys;
 use super::tree::{
     ColumnNames, ColumnUse, Conditions, Expression, FromItem, GroupBy, JoinCondition, JoinConditions, JoinKind, KeyCount, OrderBy, RowLock,
@@ -28,7 +28,7 @@ pub(super) fn root(select: &Select<'_>, version: Option<Column<'_>>, dialect: Di
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
 pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
     let tree = SqlSelect::new(SelectList::text("count(*)"), row_source::table(&select.source.table));
-    let joins = lookup::joins(&select.source.table, LookupUse::Filter, Reach::of_all(&select.source), dialect).collect();
+    let joins = lookup::joins(&select.source.table, LookupUse::Filter, LookupRows::of_all(&select.source), dialect).collect();
     print::sql(&SqlSelect { joins, conditions: row_source::filters(&select.source, dialect), ..tree }, dialect)
 }
 
@@ -237,7 +237,7 @@ impl<'p> ChildRows<'p> {
     }
 
     fn lookups(self) -> Vec<SqlJoin<'p>> {
-        lookup::joins(&self.source().table, LookupUse::Order, Reach::SomeRows, self.dialect).collect()
+        lookup::joins(&self.source().table, LookupUse::Order, LookupRows::Some, self.dialect).collect()
     }
 }
 

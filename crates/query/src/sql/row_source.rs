@@ -8,7 +8,7 @@ mod path_columns;
 
 use super::dialect::{self, Dialect, LookupJoin, PathJoin};
 use super::exists::Filters;
-use super::exists::lookup::{self, Reach};
+use super::exists::lookup::{self, LookupRows};
 use super::join::{self, PathTarget};
 use super::tree::{Conditions, FromItem, GroupBy, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 
@@ -17,12 +17,12 @@ pub(super) fn select<'p>(columns: SelectList<'p>, source: &'p RowSource<'p>, gro
     // Filters share a budget in the order of the text: joins come first.
     let paths = source.joins.iter().map(|join| {
         let policy = filters.conditions([join.table.policy()]);
-        let lookups = lookup::joins(&join.table, LookupUse::Order, Reach::SomeRows, dialect).collect();
+        let lookups = lookup::joins(&join.table, LookupUse::Order, LookupRows::Some, dialect).collect();
         let target = match dialect::strategies(dialect).path_join {
             PathJoin::Table => PathTarget { table: table(&join.table), lookups, policy },
             PathJoin::Columns => {
                 let list = SelectList::unnamed(path_columns::used(join, &columns, source, group_by));
-                let joins = lookup::joins(&join.table, LookupUse::Filter, Reach::SomeRows, dialect).collect();
+                let joins = lookup::joins(&join.table, LookupUse::Filter, LookupRows::Some, dialect).collect();
                 let conditions = Conditions { join: JoinConditions::None, filters: policy };
                 let rows = SqlSelect { joins, conditions, ..SqlSelect::new(list, table(&join.table)) };
                 PathTarget { table: FromItem::Query(Box::new(rows), TableAlias::Plan(join.table.alias)), lookups, policy: Vec::new() }
@@ -31,11 +31,11 @@ pub(super) fn select<'p>(columns: SelectList<'p>, source: &'p RowSource<'p>, gro
         join::left_join(join, target, dialect)
     });
     let paths: Vec<_> = paths.collect();
-    let reach = match group_by {
-        GroupBy::Groups(_) => Reach::of_all(source),
-        GroupBy::Nothing | GroupBy::FirstColumns(_) => Reach::of_rows(source),
+    let lookup_rows = match group_by {
+        GroupBy::Groups(_) => LookupRows::of_all(source),
+        GroupBy::Nothing | GroupBy::FirstColumns(_) => LookupRows::of_rows(source),
     };
-    let joins = lookup::joins(&source.table, LookupUse::Order, reach, dialect).chain(paths).collect();
+    let joins = lookup::joins(&source.table, LookupUse::Order, lookup_rows, dialect).chain(paths).collect();
     let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(source)) };
     let path_lookups = if dialect::strategies(dialect).lookup_join == LookupJoin::Groups { path_lookups(source) } else { Vec::new() };
     SqlSelect { joins, conditions, group_by, path_lookups, ..SqlSelect::new(columns, table(&source.table)) }

@@ -16,22 +16,22 @@ use super::Filters;
 
 /// For which rows of a table a query needs its lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Reach {
-    EveryRow,
-    SomeRows,
+pub(in super::super) enum LookupRows {
+    Every,
+    Some,
 }
 
-impl Reach {
+impl LookupRows {
     /// Of a query that counts or groups all rows of a source.
     pub(in super::super) fn of_all(source: &RowSource<'_>) -> Self {
         let mut predicates = std::iter::once(source.table.policy()).chain(source.filters.iter().map(|(_, predicate)| predicate));
-        if predicates.any(|predicate| narrows(predicate, &source.table)) { Reach::SomeRows } else { Reach::EveryRow }
+        if predicates.any(|predicate| narrows(predicate, &source.table)) { LookupRows::Some } else { LookupRows::Every }
     }
 
     /// Of a query for the rows of a source. It ends early if it has a limit and does not sort by a lookup first.
     pub(in super::super) fn of_rows(source: &RowSource<'_>) -> Self {
         let is_sorted_by_lookup = || source.order.first().is_some_and(|sort| is_lookup(sort.column.alias, &source.table));
-        if source.bounds.limit.is_none() || is_sorted_by_lookup() { Reach::of_all(source) } else { Reach::SomeRows }
+        if source.bounds.limit.is_none() || is_sorted_by_lookup() { LookupRows::of_all(source) } else { LookupRows::Some }
     }
 }
 
@@ -61,7 +61,7 @@ fn narrows(predicate: &Predicate<'_>, table: &Table<'_>) -> bool {
 pub(in super::super) fn joins<'p>(
     table: &'p Table<'p>,
     least: LookupUse,
-    reach: Reach,
+    lookup_rows: LookupRows,
     dialect: Dialect,
 ) -> impl Iterator<Item = SqlJoin<'p>> {
     let is_joined = move |lookup: &&Lookup<'p>| match lookup.used {
@@ -71,12 +71,12 @@ pub(in super::super) fn joins<'p>(
     let joins = move |lookup: &'p Lookup<'p>| match dialect::strategies(dialect).lookup_join {
         LookupJoin::Groups => [Some(groups(lookup, TableAlias::Plan(lookup.alias), dialect)), None],
         // A row without related rows is in no group.
-        LookupJoin::GroupsOfEveryRow if reach == Reach::EveryRow && lookup.function == RelatedFunction::Count => {
+        LookupJoin::GroupsOfEveryRow if lookup_rows == LookupRows::Every && lookup.function == RelatedFunction::Count => {
             let from = FromItem::CountOfGroup(lookup.alias);
             let count = SqlJoin { kind: JoinKind::Lateral, from, on: Conditions::default() };
             [Some(groups(lookup, TableAlias::Groups(lookup.alias), dialect)), Some(count)]
         }
-        LookupJoin::GroupsOfEveryRow if reach == Reach::EveryRow && reads_all_related_rows(lookup) => {
+        LookupJoin::GroupsOfEveryRow if lookup_rows == LookupRows::Every && reads_all_related_rows(lookup) => {
             [Some(groups(lookup, TableAlias::Plan(lookup.alias), dialect)), None]
         }
         LookupJoin::GroupsOfEveryRow | LookupJoin::EachRow => {
@@ -133,7 +133,7 @@ fn groups<'p>(lookup: &'p Lookup<'p>, name: TableAlias, dialect: Dialect) -> Sql
         RelatedFunction::Exists => Expression::Text("true"),
         _ => Expression::Related(lookup),
     });
-    joins.extend(self::joins(&lookup.table, LookupUse::Order, Reach::SomeRows, dialect));
+    joins.extend(self::joins(&lookup.table, LookupUse::Order, LookupRows::Some, dialect));
     let columns = SelectList { first: "", list, names: ColumnNames::KeysAndValue };
     let group_by = GroupBy::FirstColumns(count);
     let select = SqlSelect { joins, conditions: Conditions { join, filters }, group_by, ..SqlSelect::new(columns, from) };
@@ -177,7 +177,7 @@ pub(in super::super) fn value<'p>(lookup: &'p Lookup<'p>, dialect: Dialect) -> S
             SqlSelect { joins, conditions, ..SqlSelect::new(columns, FromItem::Query(Box::new(pairs), TableAlias::Text("x"))) }
         }
     };
-    select.joins.extend(joins(&lookup.table, LookupUse::Order, Reach::SomeRows, dialect));
+    select.joins.extend(joins(&lookup.table, LookupUse::Order, LookupRows::Some, dialect));
     // A page shows few rows. Without a fence PostgreSQL may read the whole table once, as if all rows were shown.
     select.fenced = lookup.function == RelatedFunction::Exists && lookup.used == LookupUse::Shown;
     SqlLookup { alias: lookup.alias, field: lookup.field, function: lookup.function, select }
