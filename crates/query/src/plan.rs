@@ -158,7 +158,7 @@ pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Ope
         Operation::Paginate | Operation::List | Operation::Find => (statement, None),
     };
     let mut planner = Planner::new(access.catalog, access.viewer, &statement);
-    let Some(table) = Table::reach(&mut planner, access.resource, Rights::Viewer) else {
+    let Some(table) = Table::with_policy(&mut planner, access.resource, Rights::Viewer) else {
         return Err(Error::one(Code::UnknownField, "", "reading this resource needs a permission that is missing"));
     };
     let mut filters = planner.filters(&table, &statement.filters);

@@ -136,7 +136,7 @@ impl<'c> Planner<'c, '_> {
         if !self.descend(at, depth) {
             return Predicate::Never;
         }
-        let Some(mut table) = Table::reach(self, relation.target, subject.rights) else {
+        let Some(mut table) = Table::with_policy(self, relation.target, subject.rights) else {
             return Predicate::Never;
         };
         if subject.rights == Rights::Manifest && table.is_closed() {
@@ -169,7 +169,7 @@ pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constrai
     let viewer = Viewer::operator();
     let mut planner = Planner::new(catalog, &viewer, constraint);
     planner.stage = Stage::Boot;
-    if let Some(table) = Table::reach(&mut planner, resource, Rights::Manifest) {
+    if let Some(table) = Table::with_policy(&mut planner, resource, Rights::Manifest) {
         let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::Manifest };
         for clause in &constraint.filters {
             planner.clause(subject, clause, 0);

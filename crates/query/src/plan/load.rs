@@ -50,7 +50,7 @@ impl<'c> Planner<'c, '_> {
             }
             return None;
         };
-        let mut table = Table::reach(self, declared.target, Rights::Viewer)?;
+        let mut table = Table::with_policy(self, declared.target, Rights::Viewer)?;
         let pivot = self.alias();
         let filters = self.filters(&table, &relation.filters);
         let bounds = Bounds { limit: relation.limit, offset: relation.offset };

@@ -65,7 +65,7 @@ impl<'c> Planner<'c, '_> {
         let alias = self.alias();
         let relation = &subject.resource.relations[related.relation];
         // The viewer knows the field, so it may read the target.
-        let mut table = Table::reach(self, relation.target, Rights::Manifest)?;
+        let mut table = Table::with_policy(self, relation.target, Rights::Manifest)?;
         let pivot = self.alias();
         let target = Subject { resource: table.resource, alias: table.alias, rights: Rights::Manifest };
         let filter = related.filter.as_ref().map_or(Predicate::Always, |statement| self.closing(target, &statement.filters));

@@ -115,7 +115,7 @@ impl<'c> Planner<'c, '_> {
                 self.fault(Code::Entries, at, message);
             }
         }
-        let target = Table::reach(self, relation.target, rights)?;
+        let target = Table::with_policy(self, relation.target, rights)?;
         let pivot = self.alias();
         joins.push(Join { relation, parent: table.alias, parent_resource: table.resource, pivot, table: target });
         Some(joins.len() - 1)

@@ -19,7 +19,7 @@ pub(crate) struct Table<'c> {
 
 impl<'c> Table<'c> {
     /// The table of a resource. `None` if the viewer may not read it, or if the plan has too many tables.
-    pub(super) fn reach(planner: &mut Planner<'c, '_>, resource: ResourceId, rights: Rights) -> Option<Self> {
+    pub(super) fn with_policy(planner: &mut Planner<'c, '_>, resource: ResourceId, rights: Rights) -> Option<Self> {
         let target = planner.catalog.resource(resource);
         if rights == Rights::Viewer && !planner.viewer.can_read(target) {
             return None;

@@ -247,7 +247,7 @@ impl<'c> WritePlanner<'c, '_> {
     fn part<T>(&mut self, statement: &Statement, plan: impl FnOnce(&mut Planner<'c, '_>, Table<'c>) -> T) -> Option<T> {
         let mut planner = Planner::new(self.access.catalog, self.access.viewer, statement);
         // The operation has its own permission.
-        let table = Table::reach(&mut planner, self.access.resource, Rights::Manifest)?;
+        let table = Table::with_policy(&mut planner, self.access.resource, Rights::Manifest)?;
         let part = plan(&mut planner, table);
         if planner.tables > MAX_TABLES {
             // A filter that reached no table would match nothing, and its negation everything.

@@ -28,7 +28,7 @@ impl<'c> WritePlanner<'c, '_> {
         let mut plans = Vec::new();
         for relation in self.written_relations(rows) {
             let child = self.part(&Statement::empty(Layer::Policy), |planner, _| {
-                let mut table = Table::reach(planner, relation.target, Rights::Viewer)?;
+                let mut table = Table::with_policy(planner, relation.target, Rights::Viewer)?;
                 planner.attach_lookups(&mut table);
                 let source = RowSource {
                     table,
@@ -112,7 +112,7 @@ pub(super) fn written<'c>(
 
 /// The own fields of the relation are empty, or lead to a row that the viewer can read.
 fn reference<'c>(planner: &mut Planner<'c, '_>, table: &Table<'c>, relation: &'c Relation) -> Option<Predicate<'c>> {
-    let mut target = Table::reach(planner, relation.target, Rights::Viewer)?;
+    let mut target = Table::with_policy(planner, relation.target, Rights::Viewer)?;
     let pivot = planner.alias();
     planner.attach_lookups(&mut target);
     let mut any: Vec<Predicate<'c>> =
