@@ -28,7 +28,7 @@ mod tls;
 mod value_encoder;
 mod write_retries;
 mod write_role;
-mod write_session;
+mod write_transaction;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +53,7 @@ pub(crate) use pool::{Connection, Manager, Pool, figures, lease};
 use pool::{lease_until, pool};
 pub use standby::ReplayPosition;
 pub(crate) use stream::{StreamStart, proceed, start};
-pub(crate) use write_session::PostgresWrites;
+pub(crate) use write_transaction::PostgresWrites;
 
 /// Microseconds and days from 1970 to 2000, where PostgreSQL's own dates begin.
 pub(crate) const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;

@@ -15,7 +15,7 @@ mod row_encoder;
 mod sample;
 mod session;
 mod snapshot;
-mod write_session;
+mod write_transaction;
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -40,7 +40,7 @@ pub(crate) use row_encoder::readable;
 pub(crate) use sample::{check_collations, encoding_of, repeated_keys, sample_rows};
 use session::Session;
 pub(crate) use snapshot::{page, stream};
-pub(crate) use write_session::SqliteWrites;
+pub(crate) use write_transaction::SqliteWrites;
 
 const MAX_STATEMENTS: usize = 256;
 /// How long sampling one table may take, so that an endless view does not block the others.

@@ -1,7 +1,7 @@
 //! The steps of a write in its transaction, the same on both databases, and what a write answers.
 
 mod diagnosis;
-mod session;
+mod open_transaction;
 mod transaction;
 
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use query::catalog::FieldId;
 use crate::Error;
 
 pub(crate) use diagnosis::diagnose;
-pub(crate) use session::{DatabaseRefusal, RefusalKind, RetryReason, Savepoint, SessionError, Statement, WriteSession};
+pub(crate) use open_transaction::{DatabaseRefusal, RefusalKind, RetryReason, Savepoint, Statement, StepError, WriteTransaction};
 pub(crate) use transaction::{TransactionError, write};
 
 /// How often a write is tried if deadlocks or conflicts end it, the first time included.

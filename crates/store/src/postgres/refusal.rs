@@ -2,7 +2,7 @@
 
 use tokio_postgres::error::DbError;
 
-use crate::writes::{DatabaseRefusal, RefusalKind, RetryReason, SessionError};
+use crate::writes::{DatabaseRefusal, RefusalKind, RetryReason, StepError};
 
 /// What a statement is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,13 @@ const ROW_POLICY: &str = "ExecWithCheckOptions";
 /// `RAISE` in a trigger, with any code.
 const RAISE: &str = "exec_stmt_raise";
 
-pub(super) fn session_error(error: &DbError, purpose: Purpose) -> Option<SessionError> {
+pub(super) fn step_error(error: &DbError, purpose: Purpose) -> Option<StepError> {
     let code = error.code().code();
     if matches!(code, "40001" | "40P01") {
-        return Some(SessionError::Retry(RetryReason::Conflict));
+        return Some(StepError::Retry(RetryReason::Conflict));
     }
     if crate::error::is_stale(error) {
-        return Some(SessionError::Retry(RetryReason::Stale));
+        return Some(StepError::Retry(RetryReason::Stale));
     }
     let constraint = |kind| {
         let name = error.constraint().or_else(|| remote_name(error, "constraint")).unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn session_error(error: &DbError, purpose: Purpose) -> Option<Session
     // The message may quote a value.
     let (constraint, column) = (error.constraint(), error.column());
     tracing::debug!(code, constraint, column, routine = error.routine(), "the database refused a write");
-    Some(SessionError::Refused(refusal))
+    Some(StepError::Refused(refusal))
 }
 
 /// Whether the row is why PostgreSQL refuses a statement: data, integrity, `WITH CHECK OPTION`, and what a trigger raises, also with a code

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-use crate::writes::{DatabaseRefusal, RefusalKind, SessionError};
+use crate::writes::{DatabaseRefusal, RefusalKind, StepError};
 
 use super::increment::OUT_OF_RANGE;
 
-pub(super) fn session_error(error: rusqlite::Error) -> SessionError {
+pub(super) fn step_error(error: rusqlite::Error) -> StepError {
     let refusal = match extended_code(&error) {
         ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => match index(&error) {
             Some(name) => DatabaseRefusal::Constraint { name, kind: RefusalKind::Unique },
@@ -20,7 +20,7 @@ pub(super) fn session_error(error: rusqlite::Error) -> SessionError {
         _ => match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch) => DatabaseRefusal::Other,
             _ if error.to_string().contains(OUT_OF_RANGE) => DatabaseRefusal::Range,
-            _ => return SessionError::Store(error.into()),
+            _ => return StepError::Store(error.into()),
         },
     };
     refused(&error, refusal)
@@ -28,18 +28,18 @@ pub(super) fn session_error(error: rusqlite::Error) -> SessionError {
 
 /// The same for a statement that ran. An expression of the table, such as one in a check or a trigger, may fail on a value; but if the
 /// statement cannot be prepared any more, the table has changed.
-pub(super) fn of_running(connection: &Connection, text: &str, error: rusqlite::Error) -> SessionError {
+pub(super) fn of_running(connection: &Connection, text: &str, error: rusqlite::Error) -> StepError {
     let is_range = || error.to_string().contains(OUT_OF_RANGE);
     if extended_code(&error) == ffi::SQLITE_ERROR && !is_range() && connection.prepare(text).is_ok() {
         return refused(&error, DatabaseRefusal::Other);
     }
-    session_error(error)
+    step_error(error)
 }
 
 /// The message may quote a value, so the log has the code and the names only.
-fn refused(error: &rusqlite::Error, refusal: DatabaseRefusal) -> SessionError {
+fn refused(error: &rusqlite::Error, refusal: DatabaseRefusal) -> StepError {
     tracing::debug!(code = extended_code(error), ?refusal, "the database refused a write");
-    SessionError::Refused(refusal)
+    StepError::Refused(refusal)
 }
 
 pub(super) fn extended_code(error: &rusqlite::Error) -> i32 {

@@ -12,9 +12,9 @@ use query::value::Value;
 
 use crate::assemble::Keys;
 
-use super::session::{RefusalKind, Statement};
+use super::open_transaction::{RefusalKind, Statement};
 use super::transaction::{are_there, find};
-use super::{DatabaseRefusal, Savepoint, SessionError, TransactionError, WriteFault, WriteFaultKind, WriteSession};
+use super::{DatabaseRefusal, Savepoint, StepError, TransactionError, WriteFault, WriteFaultKind, WriteTransaction};
 
 /// When deferred constraints are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,9 +25,9 @@ enum DeferredCheck {
     EachRow,
 }
 
-pub(crate) async fn diagnose<S: WriteSession>(session: &mut S, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, TransactionError> {
+pub(crate) async fn diagnose<S: WriteTransaction>(transaction: &mut S, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, TransactionError> {
     let mut faults = Vec::new();
-    match find_faults(session, diagnosis, &mut faults).await {
+    match find_faults(transaction, diagnosis, &mut faults).await {
         // A trigger ended the transaction, and with it the diagnosis.
         Err(TransactionError::Unexplained) if !faults.is_empty() => {}
         result => result?,
@@ -36,35 +36,35 @@ pub(crate) async fn diagnose<S: WriteSession>(session: &mut S, diagnosis: &Diagn
     Ok(faults)
 }
 
-async fn find_faults<S: WriteSession>(
-    session: &mut S,
+async fn find_faults<S: WriteTransaction>(
+    transaction: &mut S,
     diagnosis: &Diagnosis,
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
     let targets = match &diagnosis.target {
-        Some(target) => find(session, &diagnosis.key_kinds, target).await?,
+        Some(target) => find(transaction, &diagnosis.key_kinds, target).await?,
         None => Keys::new(diagnosis.key_kinds.len()),
     };
-    lookups::references(session, diagnosis, &targets, faults).await?;
-    lookups::unique_keys(session, diagnosis, &targets, faults).await?;
-    increments(session, diagnosis, &targets, faults).await?;
+    lookups::references(transaction, diagnosis, &targets, faults).await?;
+    lookups::unique_keys(transaction, diagnosis, &targets, faults).await?;
+    increments(transaction, diagnosis, &targets, faults).await?;
     let known = faults.len();
-    session.savepoint(Savepoint::Set).await?;
-    write_rows(session, diagnosis, (&targets, DeferredCheck::AtEnd), faults).await?;
-    let refusal = match session.check_deferred_constraints().await {
+    transaction.savepoint(Savepoint::Set).await?;
+    write_rows(transaction, diagnosis, (&targets, DeferredCheck::AtEnd), faults).await?;
+    let refusal = match transaction.check_deferred_constraints().await {
         Ok(()) => return Ok(()),
-        Err(SessionError::Refused(refusal)) => refusal,
+        Err(StepError::Refused(refusal)) => refusal,
         Err(error) => return Err(error.into()),
     };
-    session.savepoint(Savepoint::Undo).await?;
+    transaction.savepoint(Savepoint::Undo).await?;
     faults.truncate(known);
-    write_rows(session, diagnosis, (&targets, DeferredCheck::EachRow), faults).await?;
+    write_rows(transaction, diagnosis, (&targets, DeferredCheck::EachRow), faults).await?;
     if faults.len() == known {
         let whole = match &diagnosis.rows[..] {
             [row] => (item_of(diagnosis, 0), row.values.as_slice()),
             _ => (None, [].as_slice()),
         };
-        faults.extend(faults_of_refusal(session, diagnosis, &refusal, whole).await?);
+        faults.extend(faults_of_refusal(transaction, diagnosis, &refusal, whole).await?);
     }
     Ok(())
 }
@@ -86,23 +86,23 @@ fn has_fault(faults: &[WriteFault], item: Option<usize>) -> bool {
 }
 
 /// Fields that leave their range when the write adds to them.
-async fn increments<S: WriteSession>(
-    session: &mut S,
+async fn increments<S: WriteTransaction>(
+    transaction: &mut S,
     diagnosis: &Diagnosis,
     targets: &Keys,
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
     for increment in &diagnosis.increments {
-        session.savepoint(Savepoint::Set).await?;
-        let (is_out, is_undone) = match session.execute(Statement::of(&increment.sql, Some(targets))).await {
-            Err(SessionError::Refused(refusal)) => (refusal == DatabaseRefusal::Range, session.savepoint(Savepoint::Undo).await),
+        transaction.savepoint(Savepoint::Set).await?;
+        let (is_out, is_undone) = match transaction.execute(Statement::of(&increment.sql, Some(targets))).await {
+            Err(StepError::Refused(refusal)) => (refusal == DatabaseRefusal::Range, transaction.savepoint(Savepoint::Undo).await),
             Err(error) => return Err(error.into()),
             Ok(_) => {
                 let is_out = match &increment.range {
-                    Some(range) => !are_there(session, range, targets).await?.into_iter().all(|there| there),
+                    Some(range) => !are_there(transaction, range, targets).await?.into_iter().all(|there| there),
                     None => false,
                 };
-                (is_out, session.savepoint(Savepoint::Undo).await)
+                (is_out, transaction.savepoint(Savepoint::Undo).await)
             }
         };
         let kind = if is_out { WriteFaultKind::OutOfRange } else { WriteFaultKind::Refused };
@@ -115,8 +115,8 @@ async fn increments<S: WriteSession>(
 }
 
 /// Writes each row without a fault by itself, and checks what it has become.
-async fn write_rows<S: WriteSession>(
-    session: &mut S,
+async fn write_rows<S: WriteTransaction>(
+    transaction: &mut S,
     diagnosis: &Diagnosis,
     (targets, deferred_check): (&Keys, DeferredCheck),
     faults: &mut Vec<WriteFault>,
@@ -128,25 +128,25 @@ async fn write_rows<S: WriteSession>(
         if has_fault(faults, item) {
             continue;
         }
-        session.savepoint(Savepoint::Set).await?;
-        match write_row(session, diagnosis, row, (targets, deferred_check)).await {
+        transaction.savepoint(Savepoint::Set).await?;
+        match write_row(transaction, diagnosis, row, (targets, deferred_check)).await {
             Ok(Some(new)) => {
-                session.savepoint(Savepoint::Release).await?;
+                transaction.savepoint(Savepoint::Release).await?;
                 for key in new.each() {
                     new_rows.add(key.iter().map(|part| Some(part.as_slice())));
                     items.push(number);
                 }
             }
             Ok(None) => {
-                session.savepoint(Savepoint::Undo).await?;
+                transaction.savepoint(Savepoint::Undo).await?;
                 faults.push(WriteFault { kind: WriteFaultKind::Refused, item, fields: Vec::new() });
             }
-            Err(SessionError::Refused(refusal)) => {
-                if let Err(error) = session.savepoint(Savepoint::Undo).await {
+            Err(StepError::Refused(refusal)) => {
+                if let Err(error) = transaction.savepoint(Savepoint::Undo).await {
                     faults.push(WriteFault { kind: WriteFaultKind::Refused, item, fields: Vec::new() });
                     return Err(error.into());
                 }
-                let found = faults_of_refusal(session, diagnosis, &refusal, (item, &row.values)).await?;
+                let found = faults_of_refusal(transaction, diagnosis, &refusal, (item, &row.values)).await?;
                 faults.extend(found);
             }
             Err(error) => return Err(error.into()),
@@ -154,33 +154,33 @@ async fn write_rows<S: WriteSession>(
     }
     let all: Vec<usize> = (0..targets.rows()).collect();
     let changed = if diagnosis.operation == WriteOperation::Create { (&new_rows, items.as_slice()) } else { (targets, all.as_slice()) };
-    check_postconditions(session, diagnosis, changed, faults).await
+    check_postconditions(transaction, diagnosis, changed, faults).await
 }
 
 /// Runs the statement of one row. Returns the keys of new rows; none if the database changed fewer rows than it was asked to.
-async fn write_row<S: WriteSession>(
-    session: &mut S,
+async fn write_row<S: WriteTransaction>(
+    transaction: &mut S,
     diagnosis: &Diagnosis,
     row: &RowStatement,
     (targets, deferred_check): (&Keys, DeferredCheck),
-) -> Result<Option<Keys>, SessionError> {
+) -> Result<Option<Keys>, StepError> {
     let width = diagnosis.key_kinds.len();
     let statement = Statement::of(&row.sql, row.by_keys.then_some(targets));
     let new = if diagnosis.operation == WriteOperation::Create {
-        Some(session.insert(statement, width).await?).filter(|new| new.len() > 0)
+        Some(transaction.insert(statement, width).await?).filter(|new| new.len() > 0)
     } else {
         let expected = if row.by_keys { targets.len() as u64 } else { 1 };
-        (session.execute(statement).await? == expected).then(|| Keys::new(width))
+        (transaction.execute(statement).await? == expected).then(|| Keys::new(width))
     };
     if deferred_check == DeferredCheck::EachRow {
-        session.check_deferred_for_row(&diagnosis.table, &values_by_column(diagnosis, &row.values)).await?;
+        transaction.check_deferred_for_row(&diagnosis.table, &values_by_column(diagnosis, &row.values)).await?;
     }
     Ok(new)
 }
 
 /// Checks what the rows with these keys have become.
-async fn check_postconditions<S: WriteSession>(
-    session: &mut S,
+async fn check_postconditions<S: WriteTransaction>(
+    transaction: &mut S,
     diagnosis: &Diagnosis,
     (keys, items): (&Keys, &[usize]),
     faults: &mut Vec<WriteFault>,
@@ -191,7 +191,7 @@ async fn check_postconditions<S: WriteSession>(
     for reference in &diagnosis.references {
         let Some(level) = &reference.dangling else { continue };
         let writes = |row: usize| reference.after.set[row].is_some() && !reference.refers_to_new_row(row);
-        for number in rows_matching(session, (level, true), (keys, items)).await? {
+        for number in rows_matching(transaction, (level, true), (keys, items)).await? {
             let item = item_of(diagnosis, number);
             if writes(diagnosis.row_of(number)) && !has_fault(faults, item) {
                 faults.push(WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields: reference.after.fields.clone() });
@@ -199,7 +199,7 @@ async fn check_postconditions<S: WriteSession>(
         }
     }
     if let Some(level) = &diagnosis.postcondition_without_references {
-        for number in rows_matching(session, (level, false), (keys, items)).await? {
+        for number in rows_matching(transaction, (level, false), (keys, items)).await? {
             let item = item_of(diagnosis, number);
             if !has_fault(faults, item) {
                 faults.push(WriteFault { kind: WriteFaultKind::CheckFailed, item, fields: Vec::new() });
@@ -210,12 +210,12 @@ async fn check_postconditions<S: WriteSession>(
 }
 
 /// The numbers of the rows that a level has, or of those that it does not have.
-async fn rows_matching<S: WriteSession>(
-    session: &mut S,
+async fn rows_matching<S: WriteTransaction>(
+    transaction: &mut S,
     (level, has): (&ChildLevel, bool),
     (keys, items): (&Keys, &[usize]),
 ) -> Result<Vec<usize>, TransactionError> {
-    let there = are_there(session, level, keys).await?;
+    let there = are_there(transaction, level, keys).await?;
     let meets = |row: usize| keys.number(row).is_some_and(|number| there[number] == has);
     Ok(items.iter().enumerate().filter(|(row, _)| meets(*row)).map(|(_, number)| *number).collect())
 }
@@ -225,8 +225,8 @@ fn values_by_column(diagnosis: &Diagnosis, values: &[(FieldId, Option<Value>)]) 
 }
 
 /// The faults that a refusal of the database means.
-async fn faults_of_refusal<S: WriteSession>(
-    session: &mut S,
+async fn faults_of_refusal<S: WriteTransaction>(
+    transaction: &mut S,
     diagnosis: &Diagnosis,
     refusal: &DatabaseRefusal,
     (item, values): (Option<usize>, &[(FieldId, Option<Value>)]),
@@ -253,7 +253,7 @@ async fn faults_of_refusal<S: WriteSession>(
             vec![fault(kind, fields_of(diagnosis, columns))]
         }
         DatabaseRefusal::SomeReference => {
-            let broken = session.broken_references(&diagnosis.table, &values_by_column(diagnosis, values)).await?;
+            let broken = transaction.broken_references(&diagnosis.table, &values_by_column(diagnosis, values)).await?;
             if broken.is_empty() {
                 let is_referred_to = !diagnosis.facts.referring.is_empty();
                 vec![fault(foreign_key_fault(diagnosis.operation, (false, is_referred_to)), Vec::new())]

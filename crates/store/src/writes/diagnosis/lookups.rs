@@ -8,26 +8,26 @@ use query::value::Value;
 
 use crate::assemble::Keys;
 
-use super::super::session::Statement;
+use super::super::open_transaction::Statement;
 use super::super::transaction::are_there;
-use super::super::{Savepoint, SessionError, TransactionError, WriteFault, WriteFaultKind, WriteSession};
+use super::super::{Savepoint, StepError, TransactionError, WriteFault, WriteFaultKind, WriteTransaction};
 use super::{add_once, item_of};
 
 /// The parts of a key, each as the database reads it.
 type Parts = Vec<Vec<u8>>;
 
 /// Adds the references that lead to no row that the caller can read.
-pub(super) async fn references<S: WriteSession>(
-    session: &mut S,
+pub(super) async fn references<S: WriteTransaction>(
+    transaction: &mut S,
     diagnosis: &Diagnosis,
     targets: &Keys,
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
     for reference in &diagnosis.references {
         let ReferenceCheck { after, level, .. } = reference;
-        let rows = values_after::<S>(diagnosis, after, targets, &stored(session, after, targets).await?);
+        let rows = values_after::<S>(diagnosis, after, targets, &stored(transaction, after, targets).await?);
         let keys = keys_of_parts(after.kinds.len(), &rows);
-        let there = are_there(session, level, &keys).await?;
+        let there = are_there(transaction, level, &keys).await?;
         for row in 0..rows.len() {
             let is_missing = keys.number(row).is_some_and(|number| !there[number]);
             if is_missing && !reference.refers_to_new_row(row) {
@@ -41,15 +41,15 @@ pub(super) async fn references<S: WriteSession>(
 
 /// Adds the unique keys that another row has, or an earlier row of the same write. A key with a part that refers to no row that the caller
 /// can read is left out: a conflict would tell whether there is such a row.
-pub(super) async fn unique_keys<S: WriteSession>(
-    session: &mut S,
+pub(super) async fn unique_keys<S: WriteTransaction>(
+    transaction: &mut S,
     diagnosis: &Diagnosis,
     targets: &Keys,
     faults: &mut Vec<WriteFault>,
 ) -> Result<(), TransactionError> {
     // Of several numbers that a write adds to, the database decides which may pass the others.
     for UniqueCheck { after, sql } in diagnosis.unique_keys.iter().filter(|check| !check.after.has_sum || targets.len() < 2) {
-        let stored = stored(session, after, targets).await?;
+        let stored = stored(transaction, after, targets).await?;
         let rows = values_after::<S>(diagnosis, after, targets, &stored);
         let known: Vec<Parts> = targets.each().collect();
         let own: Vec<&Parts> = (0..targets.rows()).filter_map(|row| known.get(targets.number(row)?)).collect();
@@ -61,7 +61,7 @@ pub(super) async fn unique_keys<S: WriteSession>(
         let keys = keys_of_parts(after.kinds.len() + targets_width(targets), &wanted);
         let mut is_held = vec![false; keys.len()];
         if keys.len() > 0 {
-            for number in session.numbers(Statement::of(sql, Some(&keys))).await? {
+            for number in transaction.numbers(Statement::of(sql, Some(&keys))).await? {
                 is_held[number as usize] = true;
             }
         }
@@ -99,26 +99,26 @@ fn has_missing_reference(faults: &[WriteFault], item: Option<usize>, fields: &[F
 }
 
 /// What the rows to change have in these fields, with what the write adds; nothing if a sum leaves the range of its type.
-async fn stored<S: WriteSession>(
-    session: &mut S,
+async fn stored<S: WriteTransaction>(
+    transaction: &mut S,
     after: &ValuesAfter,
     targets: &Keys,
 ) -> Result<Vec<Vec<Option<Vec<u8>>>>, TransactionError> {
     let Some(sql) = after.stored.as_ref().filter(|_| targets.len() > 0) else { return Ok(Vec::new()) };
-    session.savepoint(Savepoint::Set).await?;
-    let stored = match session.read(Statement::of(sql, Some(targets)), after.kinds.len()).await {
+    transaction.savepoint(Savepoint::Set).await?;
+    let stored = match transaction.read(Statement::of(sql, Some(targets)), after.kinds.len()).await {
         Ok(rows) => rows,
-        Err(SessionError::Refused(_)) => Vec::new(),
+        Err(StepError::Refused(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
-    session.savepoint(Savepoint::Undo).await?;
+    transaction.savepoint(Savepoint::Undo).await?;
     // In the order of the rows, which may name one twice.
     let row_of = |row| targets.number(row).and_then(|number| stored.get(number)).cloned();
     Ok((0..targets.rows()).map_while(row_of).collect())
 }
 
 /// The values of the fields after the write, for each row that it makes or changes; none if one of them is NULL or unknown.
-fn values_after<S: WriteSession>(
+fn values_after<S: WriteTransaction>(
     diagnosis: &Diagnosis,
     after: &ValuesAfter,
     targets: &Keys,

@@ -16,11 +16,11 @@ use crate::assemble::{Gathered, Keys};
 use crate::run::{AnswerContext, KeyedRows, RelatedRows, RunningStatement, StatementPart, is_cached};
 use crate::settings::{HostFigures, PoolFigures, Prepare};
 use crate::writes::{
-    RetryReason, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
+    RetryReason, Savepoint, Statement, StepError, TransactionError, WriteFailure, WriteFault, WriteTransaction, Written, diagnose, write,
 };
 use crate::{DatabaseSettings, Error};
 
-use super::refusal::{Purpose, session_error};
+use super::refusal::{Purpose, step_error};
 use super::row_encoder::column;
 use super::rows::{Related, gather, gathered, related};
 use super::write_retries::WriteRetries;
@@ -75,19 +75,19 @@ impl PostgresWrites {
     }
 
     async fn try_write(&self, query: &WriteQuery, retries: &WriteRetries) -> Result<Written, TransactionError> {
-        let mut session = self.begin(query.dialect, retries).await?;
-        let written = match write(&mut session, query).await {
+        let mut transaction = self.begin(query.dialect, retries).await?;
+        let written = match write(&mut transaction, query).await {
             // Without its COMMIT the server rolls the transaction back.
-            Err(TransactionError::Store(Error::Unavailable(reason))) if session.lease.is_gone() => {
-                return Err(session.lost(reason, retries));
+            Err(TransactionError::Store(Error::Unavailable(reason))) if transaction.lease.is_gone() => {
+                return Err(transaction.lost(reason, retries));
             }
             result => result?,
         };
         if query.dry_run {
             // Deferred constraints are checked here.
-            session.end("SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK").await?;
+            transaction.end("SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK").await?;
         } else {
-            session.commit(retries).await?;
+            transaction.commit(retries).await?;
         }
         Ok(written)
     }
@@ -95,9 +95,9 @@ impl PostgresWrites {
     pub(crate) async fn diagnose(&self, diagnosis: &Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
         let retries = WriteRetries::begin(self.postgres.deadline());
         let asked = async {
-            let mut session = self.begin(diagnosis.dialect, &retries).await?;
-            let faults = diagnose(&mut session, diagnosis).await?;
-            session.end("ROLLBACK").await?;
+            let mut transaction = self.begin(diagnosis.dialect, &retries).await?;
+            let faults = diagnose(&mut transaction, diagnosis).await?;
+            transaction.end("ROLLBACK").await?;
             Ok(faults)
         };
         match asked.await {
@@ -107,8 +107,8 @@ impl PostgresWrites {
         }
     }
 
-    /// A connection for a transaction, which begins with its first statement. A dropped session rolls it back.
-    async fn begin(&self, dialect: Dialect, retries: &WriteRetries) -> Result<PostgresSession<'_>, Error> {
+    /// A connection for a transaction, which begins with its first statement. A dropped transaction rolls back.
+    async fn begin(&self, dialect: Dialect, retries: &WriteRetries) -> Result<PostgresWriteTransaction<'_>, Error> {
         let mut lease = lease_until(&self.pool, retries.deadline).await?;
         lease.set_deadline(Some(retries.deadline));
         if retries.stale > 0 {
@@ -118,7 +118,7 @@ impl PostgresWrites {
             Dialect::Citus => BEGIN_ON_CITUS,
             Dialect::Postgres | Dialect::Sqlite => BEGIN,
         };
-        Ok(PostgresSession { lease, postgres: &self.postgres, begin: Some(begin) })
+        Ok(PostgresWriteTransaction { lease, postgres: &self.postgres, begin: Some(begin) })
     }
 }
 
@@ -135,7 +135,7 @@ fn failure(error: TransactionError) -> WriteFailure {
     }
 }
 
-struct PostgresSession<'p> {
+struct PostgresWriteTransaction<'p> {
     lease: Lease,
     postgres: &'p Postgres,
     /// What begins the transaction, until the server has begun it.
@@ -143,14 +143,14 @@ struct PostgresSession<'p> {
 }
 
 /// What a step returned, or why the database refused it.
-type Step<T> = Result<Result<T, SessionError>, tokio_postgres::Error>;
+type Step<T> = Result<Result<T, StepError>, tokio_postgres::Error>;
 
-impl PostgresSession<'_> {
+impl PostgresWriteTransaction<'_> {
     fn timeout(&self) -> Duration {
         self.postgres.timeout
     }
 
-    async fn batch(&mut self, text: &'static str) -> Result<(), SessionError> {
+    async fn batch(&mut self, text: &'static str) -> Result<(), StepError> {
         let timeout = self.timeout();
         self.lease.enter(LeaseState::InTransaction);
         let text = match self.begin {
@@ -166,7 +166,7 @@ impl PostgresSession<'_> {
     }
 
     /// Runs statements, the last of which is a ROLLBACK.
-    async fn end(mut self, text: &'static str) -> Result<(), SessionError> {
+    async fn end(mut self, text: &'static str) -> Result<(), StepError> {
         self.batch(text).await?;
         self.lease.enter(LeaseState::Idle);
         Ok(())
@@ -208,7 +208,7 @@ impl PostgresSession<'_> {
         &mut self,
         (statement, purpose): (Statement<'_>, Purpose),
         read: impl AsyncFnOnce(RowStream) -> Result<(T, usize), tokio_postgres::Error>,
-    ) -> Result<T, SessionError> {
+    ) -> Result<T, StepError> {
         let timeout = self.timeout();
         if self.begin.is_some() {
             // A statement that cannot be prepared begins no transaction, and there is none to roll back.
@@ -317,14 +317,14 @@ fn rolls_back(refusal: &DbError) -> bool {
 fn split_refusal<T>(result: Result<T, tokio_postgres::Error>, purpose: Purpose) -> Step<T> {
     match result {
         Ok(value) => Ok(Ok(value)),
-        Err(error) => match error.as_db_error().and_then(|error| session_error(error, purpose)) {
+        Err(error) => match error.as_db_error().and_then(|error| step_error(error, purpose)) {
             Some(refused) => Ok(Err(refused)),
             None => Err(error),
         },
     }
 }
 
-impl RelatedRows for PostgresSession<'_> {
+impl RelatedRows for PostgresWriteTransaction<'_> {
     fn context(&self) -> &AnswerContext {
         &self.postgres.context
     }
@@ -334,16 +334,16 @@ impl RelatedRows for PostgresSession<'_> {
     }
 }
 
-impl WriteSession for PostgresSession<'_> {
+impl WriteTransaction for PostgresWriteTransaction<'_> {
     async fn rows(&mut self, part: StatementPart, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
         related(&mut self.lease, self.postgres, KeyedRows { child, keys, part }, left).await
     }
 
-    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, SessionError> {
+    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, StepError> {
         self.run((statement, Purpose::Read), async |stream| parts(stream, width).await).await
     }
 
-    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
+    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, StepError> {
         let mut keys = Keys::new(width);
         for row in self.run((statement, Purpose::Change), async |stream| parts(stream, width).await).await? {
             keys.add(row.iter().map(Option::as_deref));
@@ -351,7 +351,7 @@ impl WriteSession for PostgresSession<'_> {
         Ok(keys)
     }
 
-    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
+    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, StepError> {
         self.run((statement, Purpose::Change), async |stream| Ok((changed(stream).await?, 0))).await
     }
 
@@ -362,7 +362,7 @@ impl WriteSession for PostgresSession<'_> {
         child: &ChildLevel,
         keys: &Keys,
         left: &mut usize,
-    ) -> Result<(u64, Gathered), SessionError> {
+    ) -> Result<(u64, Gathered), StepError> {
         let (timeout, context) = (self.timeout(), &self.postgres.context);
         let read = Statement::of(&child.level.sql, Some(keys));
         let changing = context.begin(statement.sql, StatementPart::Write);
@@ -387,7 +387,7 @@ impl WriteSession for PostgresSession<'_> {
         Ok((changed, gathered(related, &mut self.lease, self.postgres, reading)?))
     }
 
-    async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError> {
+    async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, StepError> {
         let read = async |stream: RowStream| {
             let rows: Vec<_> = stream.try_collect().await?;
             let numbers = rows.iter().map(|row| Ok((row.try_get::<_, i64>(0)? - 1) as u32));
@@ -396,15 +396,15 @@ impl WriteSession for PostgresSession<'_> {
         self.run((statement, Purpose::Read), read).await
     }
 
-    async fn check_deferred_constraints(&mut self) -> Result<(), SessionError> {
+    async fn check_deferred_constraints(&mut self) -> Result<(), StepError> {
         self.batch("SET CONSTRAINTS ALL IMMEDIATE").await
     }
 
-    async fn check_deferred_for_row(&mut self, _: &str, _: &[(String, Option<Value>)]) -> Result<(), SessionError> {
+    async fn check_deferred_for_row(&mut self, _: &str, _: &[(String, Option<Value>)]) -> Result<(), StepError> {
         self.check_deferred_constraints().await
     }
 
-    async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError> {
+    async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), StepError> {
         self.batch(match savepoint {
             Savepoint::Set => "SAVEPOINT row",
             Savepoint::Release => "RELEASE SAVEPOINT row",
@@ -420,7 +420,7 @@ impl WriteSession for PostgresSession<'_> {
     }
 
     /// An error names the constraint.
-    async fn broken_references(&mut self, _: &str, _: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, SessionError> {
+    async fn broken_references(&mut self, _: &str, _: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, StepError> {
         Ok(Vec::new())
     }
 

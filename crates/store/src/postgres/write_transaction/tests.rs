@@ -9,12 +9,12 @@ fn url() -> String {
 }
 
 /// Ends the connection of a transaction, and waits until its client knows.
-async fn terminate(session: &mut PostgresSession<'_>, pid: i32) {
-    let mut other = session.postgres.lease().await.expect("another connection");
+async fn terminate(transaction: &mut PostgresWriteTransaction<'_>, pid: i32) {
+    let mut other = transaction.postgres.lease().await.expect("another connection");
     let terminate = async |connection: &mut Connection| connection.client.query_one("SELECT pg_terminate_backend($1)", &[&pid]).await;
-    other.step(session.timeout(), terminate).await.expect("terminated");
+    other.step(transaction.timeout(), terminate).await.expect("terminated");
     let is_closed = async |connection: &mut Connection| Ok(connection.client.is_closed());
-    while !session.lease.step(session.timeout(), is_closed).await.expect("a step") {
+    while !transaction.lease.step(transaction.timeout(), is_closed).await.expect("a step") {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -29,12 +29,12 @@ async fn a_connection_that_closes_before_its_commit_is_old_only_if_the_write_beg
             drop(lease_until(&writes.pool, postgres.deadline()).await.expect("a connection for the pool"));
         }
         let retries = WriteRetries::begin(postgres.deadline());
-        let mut session = writes.begin(Dialect::Postgres, &retries).await.expect("a transaction");
-        session.batch("SELECT 1").await.expect("begun");
+        let mut transaction = writes.begin(Dialect::Postgres, &retries).await.expect("a transaction");
+        transaction.batch("SELECT 1").await.expect("begun");
         let pid = async |connection: &mut Connection| connection.client.query_one("SELECT pg_backend_pid()", &[]).await;
-        let pid = session.lease.step(session.timeout(), pid).await.expect("a row").get(0);
-        terminate(&mut session, pid).await;
-        let lost = session.commit(&retries).await.expect_err("the connection is closed");
+        let pid = transaction.lease.step(transaction.timeout(), pid).await.expect("a row").get(0);
+        terminate(&mut transaction, pid).await;
+        let lost = transaction.commit(&retries).await.expect_err("the connection is closed");
         assert!(
             matches!(lost, TransactionError::Retry(RetryReason::ConnectionLost { was_old: found, .. }) if found == was_old),
             "{lost:?}"

@@ -8,15 +8,15 @@ use crate::assemble::{Gathered, Keys};
 use crate::run::{RelatedRows, StatementPart};
 
 /// An open transaction.
-pub(crate) trait WriteSession: RelatedRows {
+pub(crate) trait WriteTransaction: RelatedRows {
     /// The rows that a statement returns, each part as a part of a key; none is NULL.
-    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Vec<Option<Vec<u8>>>>, SessionError>;
+    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Vec<Option<Vec<u8>>>>, StepError>;
 
     /// The rows with these keys, which the write finds, checks or answers.
     async fn rows(&mut self, part: StatementPart, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error>;
 
     /// The keys that a statement returns, one a row.
-    async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
+    async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, StepError> {
         let mut keys = Keys::new(width);
         for row in self.read(statement, width).await? {
             keys.add(row.iter().map(Option::as_deref));
@@ -25,10 +25,10 @@ pub(crate) trait WriteSession: RelatedRows {
     }
 
     /// Runs a statement that makes rows; returns their keys.
-    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError>;
+    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, StepError>;
 
     /// Runs a statement that changes rows; returns how many.
-    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError>;
+    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, StepError>;
 
     /// Runs a statement that changes rows, and reads the rows with these keys after it. Returns also how many rows it changed.
     async fn execute_and_read(
@@ -37,28 +37,28 @@ pub(crate) trait WriteSession: RelatedRows {
         child: &ChildLevel,
         keys: &Keys,
         left: &mut usize,
-    ) -> Result<(u64, Gathered), SessionError> {
+    ) -> Result<(u64, Gathered), StepError> {
         let changed = self.execute(statement).await?;
         Ok((changed, self.rows(StatementPart::Rows, child, keys, left).await?))
     }
 
     /// The numbers of given keys that a statement returns, counted from zero.
-    async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError>;
+    async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, StepError>;
 
     /// Checks deferred constraints now. It is the last step: no change is kept after it.
-    async fn check_deferred_constraints(&mut self) -> Result<(), SessionError>;
+    async fn check_deferred_constraints(&mut self) -> Result<(), StepError>;
 
     /// Checks them for a row that was written just now, with the values that it sets in its columns. Other steps may follow.
-    async fn check_deferred_for_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), SessionError>;
+    async fn check_deferred_for_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), StepError>;
 
-    async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError>;
+    async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), StepError>;
 
     /// A value as the part of a key.
     fn key_part(kind: Kind, value: &Value) -> Vec<u8>;
 
     /// The foreign keys of a table that values of its columns break, as lists of columns; none is the value of a column that is added to.
     /// Only for a database that does not name them in its error.
-    async fn broken_references(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, SessionError>;
+    async fn broken_references(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, StepError>;
 
     /// How many bytes of rows the answer may have.
     fn memory(&self) -> usize;
@@ -88,7 +88,7 @@ pub(crate) enum Savepoint {
 }
 
 #[derive(Debug)]
-pub(crate) enum SessionError {
+pub(crate) enum StepError {
     /// The data is refused.
     Refused(DatabaseRefusal),
     /// The whole transaction is retried.
@@ -111,11 +111,11 @@ pub(crate) enum RetryReason {
     },
 }
 
-impl From<Error> for SessionError {
+impl From<Error> for StepError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Refused(refusal) if refusal.is_stale() => SessionError::Retry(RetryReason::Stale),
-            error => SessionError::Store(error),
+            Error::Refused(refusal) if refusal.is_stale() => StepError::Retry(RetryReason::Stale),
+            error => StepError::Store(error),
         }
     }
 }

@@ -15,7 +15,8 @@ use crate::assemble::{Gathered, Keys};
 use crate::run::{AnswerContext, KeyedRows, RelatedRows, StatementPart};
 use crate::settings::PoolFigures;
 use crate::writes::{
-    DatabaseRefusal, Savepoint, SessionError, Statement, TransactionError, WriteFailure, WriteFault, WriteSession, Written, diagnose, write,
+    DatabaseRefusal, Savepoint, Statement, StepError, TransactionError, WriteFailure, WriteFault, WriteTransaction, Written, diagnose,
+    write,
 };
 
 use super::interrupt::{Interrupt, InterruptOnDrop};
@@ -67,12 +68,12 @@ impl SqliteWrites {
     }
 
     pub(crate) async fn write(&self, query: WriteQuery) -> Result<Written, WriteFailure> {
-        let work = move |session: &mut SqliteSession<'_>, runtime: &Handle| {
-            let written = runtime.block_on(write(session, &query))?;
+        let work = move |transaction: &mut SqliteWriteTransaction<'_>, runtime: &Handle| {
+            let written = runtime.block_on(write(transaction, &query))?;
             if query.dry_run {
-                session.try_commit()?;
+                transaction.try_commit()?;
             } else {
-                session.batch("COMMIT")?;
+                transaction.batch("COMMIT")?;
             }
             Ok(written)
         };
@@ -80,7 +81,8 @@ impl SqliteWrites {
     }
 
     pub(crate) async fn diagnose(&self, diagnosis: Diagnosis) -> Result<Vec<WriteFault>, WriteFailure> {
-        let work = move |session: &mut SqliteSession<'_>, runtime: &Handle| runtime.block_on(diagnose(session, &diagnosis));
+        let work =
+            move |transaction: &mut SqliteWriteTransaction<'_>, runtime: &Handle| runtime.block_on(diagnose(transaction, &diagnosis));
         match self.transaction(work).await {
             Err(TransactionError::Retry(_) | TransactionError::Unexplained) => Ok(Vec::new()),
             result => result.map_err(failure),
@@ -103,7 +105,7 @@ impl SqliteWrites {
     /// Runs work in one transaction, which is rolled back unless the work commits it. IMMEDIATE: one that reads before it writes would fail if another wrote in between.
     async fn transaction<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut SqliteSession<'_>, &Handle) -> Result<T, TransactionError> + Send + 'static,
+        work: impl FnOnce(&mut SqliteWriteTransaction<'_>, &Handle) -> Result<T, TransactionError> + Send + 'static,
     ) -> Result<T, TransactionError> {
         let mut connection = self.turn().await?;
         let (context, memory, runtime) = (self.sqlite.context.clone(), self.sqlite.memory, Handle::current());
@@ -115,8 +117,9 @@ impl SqliteWrites {
             connection.progress_handler(CHECK_STEPS, Some(move || checked.is_raised())).map_err(Error::from)?;
             let result = interrupt.during(|| {
                 connection.execute_batch("BEGIN IMMEDIATE").map_err(Error::from)?;
-                let mut session = SqliteSession { connection: &connection, tries_commits: &tries_commits, context: &context, memory };
-                work(&mut session, &runtime)
+                let mut transaction =
+                    SqliteWriteTransaction { connection: &connection, tries_commits: &tries_commits, context: &context, memory };
+                work(&mut transaction, &runtime)
             });
             connection.progress_handler(0, None::<fn() -> bool>).map_err(Error::from)?;
             if !connection.is_autocommit() {
@@ -147,7 +150,7 @@ struct Returned<T> {
 }
 
 /// A transaction, used on a blocking thread: its futures block while SQLite works.
-struct SqliteSession<'c> {
+struct SqliteWriteTransaction<'c> {
     connection: &'c Connection,
     tries_commits: &'c AtomicBool,
     context: &'c AnswerContext,
@@ -157,16 +160,16 @@ struct SqliteSession<'c> {
 /// What a row of a statement becomes.
 type Parts = Vec<Option<Vec<u8>>>;
 
-impl SqliteSession<'_> {
+impl SqliteWriteTransaction<'_> {
     /// Runs a statement; returns what `read` makes of its rows, and how many rows it changed.
     fn run<T>(
         &self,
         statement: Statement<'_>,
         read: impl FnOnce(&mut rusqlite::Rows<'_>) -> rusqlite::Result<Returned<T>>,
-    ) -> Result<(T, u64), SessionError> {
+    ) -> Result<(T, u64), StepError> {
         let Statement { sql, params, keys } = statement;
         let running = self.context.begin(sql, StatementPart::Write);
-        let mut prepared = prepared(self.connection, sql.text()).map_err(refusal::session_error)?;
+        let mut prepared = prepared(self.connection, sql.text()).map_err(refusal::step_error)?;
         bind_all(&mut prepared, params, keys)?;
         let mut rows = prepared.raw_query();
         let Returned { value, rows: count } = read(&mut rows).map_err(|error| refusal::of_running(self.connection, sql.text(), error))?;
@@ -175,7 +178,7 @@ impl SqliteSession<'_> {
         Ok((value, self.connection.changes()))
     }
 
-    fn parts(&self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, SessionError> {
+    fn parts(&self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, StepError> {
         let read = |rows: &mut rusqlite::Rows<'_>| {
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
@@ -186,18 +189,18 @@ impl SqliteSession<'_> {
         Ok(self.run(statement, read)?.0)
     }
 
-    fn batch(&self, text: &str) -> Result<(), SessionError> {
-        self.connection.execute_batch(text).map_err(refusal::session_error)
+    fn batch(&self, text: &str) -> Result<(), StepError> {
+        self.connection.execute_batch(text).map_err(refusal::step_error)
     }
 
     /// Runs COMMIT up to the commit hook, which rolls it back. SQLite checks deferred foreign keys then.
-    fn try_commit(&self) -> Result<(), SessionError> {
+    fn try_commit(&self) -> Result<(), StepError> {
         self.tries_commits.store(true, Ordering::Relaxed);
         let result = self.connection.execute_batch("COMMIT");
         self.tries_commits.store(false, Ordering::Relaxed);
         match result {
             Err(error) if refusal::extended_code(&error) == ffi::SQLITE_CONSTRAINT_COMMITHOOK => Ok(()),
-            result => result.map_err(refusal::session_error),
+            result => result.map_err(refusal::step_error),
         }
     }
 }
@@ -213,7 +216,7 @@ fn bind_all(statement: &mut rusqlite::Statement<'_>, params: &[Param], keys: Opt
     Ok(())
 }
 
-impl RelatedRows for SqliteSession<'_> {
+impl RelatedRows for SqliteWriteTransaction<'_> {
     fn context(&self) -> &AnswerContext {
         self.context
     }
@@ -223,20 +226,20 @@ impl RelatedRows for SqliteSession<'_> {
     }
 }
 
-impl WriteSession for SqliteSession<'_> {
+impl WriteTransaction for SqliteWriteTransaction<'_> {
     async fn rows(&mut self, part: StatementPart, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
         related(self.connection, self.context, KeyedRows { child, keys, part }, left)
     }
 
-    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, SessionError> {
+    async fn read(&mut self, statement: Statement<'_>, width: usize) -> Result<Vec<Parts>, StepError> {
         self.parts(statement, width)
     }
 
-    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, SessionError> {
+    async fn insert(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, StepError> {
         self.keys(statement, width).await
     }
 
-    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, SessionError> {
+    async fn execute(&mut self, statement: Statement<'_>) -> Result<u64, StepError> {
         let read = |rows: &mut rusqlite::Rows<'_>| {
             while rows.next()?.is_some() {}
             Ok(Returned { value: (), rows: 0 })
@@ -244,7 +247,7 @@ impl WriteSession for SqliteSession<'_> {
         Ok(self.run(statement, read)?.1)
     }
 
-    async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, SessionError> {
+    async fn numbers(&mut self, statement: Statement<'_>) -> Result<Vec<u32>, StepError> {
         let read = |rows: &mut rusqlite::Rows<'_>| {
             let mut numbers = Vec::new();
             while let Some(row) = rows.next()? {
@@ -255,20 +258,20 @@ impl WriteSession for SqliteSession<'_> {
         Ok(self.run(statement, read)?.0)
     }
 
-    async fn check_deferred_constraints(&mut self) -> Result<(), SessionError> {
+    async fn check_deferred_constraints(&mut self) -> Result<(), StepError> {
         self.try_commit()
     }
 
     /// Looks up deferred foreign keys, which SQLite itself checks only at COMMIT.
-    async fn check_deferred_for_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), SessionError> {
-        let broken = foreign_keys::broken(self.connection, table, values).map_err(refusal::session_error)?;
-        if broken.is_empty() { Ok(()) } else { Err(SessionError::Refused(DatabaseRefusal::SomeReference)) }
+    async fn check_deferred_for_row(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<(), StepError> {
+        let broken = foreign_keys::broken(self.connection, table, values).map_err(refusal::step_error)?;
+        if broken.is_empty() { Ok(()) } else { Err(StepError::Refused(DatabaseRefusal::SomeReference)) }
     }
 
-    async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), SessionError> {
+    async fn savepoint(&mut self, savepoint: Savepoint) -> Result<(), StepError> {
         // `RAISE(ROLLBACK, …)` in a trigger ended the transaction.
         if self.connection.is_autocommit() {
-            return Err(SessionError::Refused(DatabaseRefusal::Other));
+            return Err(StepError::Refused(DatabaseRefusal::Other));
         }
         self.batch(match savepoint {
             Savepoint::Set => "SAVEPOINT row",
@@ -281,9 +284,9 @@ impl WriteSession for SqliteSession<'_> {
         key_bytes(value)
     }
 
-    async fn broken_references(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, SessionError> {
-        let broken = foreign_keys::broken(self.connection, table, values).map_err(refusal::session_error)?;
-        if broken.is_empty() { foreign_keys::partial(self.connection, table, values).map_err(refusal::session_error) } else { Ok(broken) }
+    async fn broken_references(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, StepError> {
+        let broken = foreign_keys::broken(self.connection, table, values).map_err(refusal::step_error)?;
+        if broken.is_empty() { foreign_keys::partial(self.connection, table, values).map_err(refusal::step_error) } else { Ok(broken) }
     }
 
     fn memory(&self) -> usize {
