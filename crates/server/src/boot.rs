@@ -121,7 +121,7 @@ async fn check_declared(config: &Config, declared: &Manifest, catalog: &mut Cata
     if declared.resources.is_empty() {
         return Ok(());
     }
-    let report = bind(config, catalog, database).await?;
+    let report = check_catalog(config, catalog, database).await?;
     refuse_errors(&report, &config.manifest.path().display().to_string())
 }
 
@@ -402,7 +402,7 @@ pub(crate) fn migration_hint(state: TablesState) -> Option<&'static str> {
 }
 
 /// Checks the catalog against the database, and takes from it what statements can rely on.
-pub async fn bind(config: &Config, catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
+pub async fn check_catalog(config: &Config, catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
     let schema = reading::read("DATABASE_URL", database, || database.schema().boxed()).await?;
     store::check::bind(catalog, &schema);
     let mut report = store::check::check(catalog, &schema, database.dialect());

@@ -61,7 +61,7 @@ async fn compare(config: &Config) -> Result<Comparison, CatalogError> {
     let mut catalog = boot::resolve_catalog(config)?;
     let content = if config.strategy == Strategy::LocalProvider { Content::HubRecords } else { Content::Tables };
     let database = boot::open_existing(config, &catalog, content).await?;
-    let mut findings = boot::bind(config, &mut catalog, &database).await?.findings;
+    let mut findings = boot::check_catalog(config, &mut catalog, &database).await?.findings;
     findings.extend(database.invalid_values(&catalog).await.map_err(unusable)?);
     findings.extend(ungrantable_permissions(&catalog));
     findings.sort_by_key(|finding| finding.line);

@@ -60,7 +60,7 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
     let resource = super::find_resource(&catalog, &arguments.resource)?;
     let is_own = catalog.resources()[resource].is_own();
     let database = boot::open_existing(config, &catalog, if is_own { Content::HubRecords } else { Content::Tables }).await?;
-    let report = boot::bind(config, &mut catalog, &database).await?;
+    let report = boot::check_catalog(config, &mut catalog, &database).await?;
     if is_own {
         boot::require_tables(&Records::read_only(&database).map_err(unusable)?).await?;
     }
