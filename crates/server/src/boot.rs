@@ -404,7 +404,7 @@ pub(crate) fn migration_hint(state: TablesState) -> Option<&'static str> {
 /// Checks the catalog against the database, and takes from it what statements can rely on.
 pub async fn check_catalog(config: &Config, catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
     let schema = reading::read("DATABASE_URL", database, || database.schema().boxed()).await?;
-    store::check::bind(catalog, &schema);
+    store::check::add_database_facts(catalog, &schema);
     let mut report = store::check::check(catalog, &schema, database.dialect());
     report.findings.extend(reading::read("DATABASE_URL", database, || database.check_derived(catalog, &schema).boxed()).await?);
     if has_writes(catalog) {

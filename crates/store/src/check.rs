@@ -86,7 +86,7 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
 
 /// Adds facts of the database to the catalog: on PostgreSQL native types and pivots without repeated pairs, on SQLite certain keys, and
 /// on both what the tables of writable resources enforce.
-pub fn bind(catalog: &mut Catalog, schema: &Schema) {
+pub fn add_database_facts(catalog: &mut Catalog, schema: &Schema) {
     let dialect = match &schema.locale {
         Some(_) if schema.has_citus => Dialect::Citus,
         Some(_) => Dialect::Postgres,

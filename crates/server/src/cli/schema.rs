@@ -92,7 +92,7 @@ async fn bound_catalog(config: &Config) -> Result<Catalog, CommandError> {
     let mut catalog = boot::catalog(config)?;
     let database = boot::open_existing(config, &catalog, Content::Tables).await?;
     let schema = database.schema().await.map_err(unusable)?;
-    store::check::bind(&mut catalog, &schema);
+    store::check::add_database_facts(&mut catalog, &schema);
     match store::check::check(&catalog, &schema, database.dialect()).errors().count() {
         0 => Ok(catalog),
         errors => Err(CommandError(format!("the manifest does not fit the database: {errors} error(s), see `peristyle check`"))),

@@ -3,7 +3,7 @@
 use super::{catalog, findings, has, has_not, passes, with_postgres};
 use query::catalog::{Labels, Native, TypeName};
 use query::sql::Dialect;
-use store::check::bind;
+use store::check::add_database_facts;
 use store::introspect::{OfferedAccess, manifest, update};
 use store::schema::{Schema, read_postgres};
 
@@ -109,7 +109,7 @@ async fn a_postgres_shop_becomes_a_manifest_that_passes() {
 
 fn natives(text: &str, schema: &Schema) {
     let mut catalog = catalog(text);
-    bind(&mut catalog, schema);
+    add_database_facts(&mut catalog, schema);
     let native = |resource: &str, field: &str| {
         let resource = catalog.resource(catalog.by_name(resource).unwrap());
         resource.field(field).unwrap().1.native.clone()
@@ -224,7 +224,7 @@ id = { type = "int", key = true }
 host = "text"
 "#;
         let mut catalog = catalog(declared);
-        store::check::bind(&mut catalog, &schema);
+        store::check::add_database_facts(&mut catalog, &schema);
         let errors: Vec<String> = store::check::check(&catalog, &schema, Dialect::Postgres).errors().map(|finding| format!("{} {}", finding.line, finding.message)).collect();
         let expected = [
             "2 constraint of `app.host`: at \"/where/span/gt\": `gt` does not apply to `span` of type text, which takes `eq`, `ne`, `in`, `notIn`, `isNull`",

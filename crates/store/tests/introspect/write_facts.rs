@@ -2,7 +2,7 @@
 
 use query::catalog::Catalog;
 use query::catalog::write_rules::{ConstraintKind, TableFacts};
-use store::check::bind;
+use store::check::add_database_facts;
 use store::schema::{Changes, OwnValue, Schema, Table, read_postgres};
 
 use super::{catalog, sqlite, with_postgres};
@@ -94,7 +94,7 @@ total = { type = "bigint", write = true }
 twice = "bigint"
 "#,
     );
-    bind(&mut catalog, &schema);
+    add_database_facts(&mut catalog, &schema);
     let (keys, constraints, defaults) = named(&catalog, "app.order");
     assert_eq!(keys, ["id", "number"], "a key with a column that no field has is a constraint only");
     let expected = [
@@ -198,7 +198,7 @@ update = "app.plain.update"
 id = { type = "int", key = true }
 "#,
         );
-        bind(&mut catalog, &schema);
+        add_database_facts(&mut catalog, &schema);
         let (keys, constraints, defaults) = named(&catalog, "app.order");
         assert_eq!(keys, ["id", "number"]);
         let expected = [

@@ -89,7 +89,7 @@ pub async fn catalog(manifest: &str, database: &Database) -> Catalog {
     let manifest = Manifest::read(manifest).unwrap_or_else(|error| panic!("{error}"));
     let mut catalog = Catalog::resolve(&manifest).unwrap_or_else(|error| panic!("{error}"));
     let schema = database.schema().await.expect("the schema");
-    store::check::bind(&mut catalog, &schema);
+    store::check::add_database_facts(&mut catalog, &schema);
     let report = store::check::check(&catalog, &schema, database.dialect());
     assert_eq!(report.errors().count(), 0, "{report:?}");
     catalog
