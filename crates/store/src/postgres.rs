@@ -176,7 +176,8 @@ impl Postgres {
         self.writing_pool(self.timeout, size)
     }
 
-    pub(crate) fn writers(&self, max_timeout: Duration) -> Result<Pool, Error> {
+    /// A pool of connections for the records of the hub.
+    pub(crate) fn hub_pool(&self, max_timeout: Duration) -> Result<Pool, Error> {
         self.writing_pool(max_timeout, self.size)
     }
 

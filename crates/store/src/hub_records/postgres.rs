@@ -37,7 +37,7 @@ pub(super) struct PostgresTransaction {
 
 impl PostgresWriters {
     pub(super) fn of(postgres: &Postgres) -> Result<Self, Error> {
-        Ok(PostgresWriters { pool: postgres.writers(postgres.timeout.max(SCRIPT_TIMEOUT))?, timeout: postgres.timeout })
+        Ok(PostgresWriters { pool: postgres.hub_pool(postgres.timeout.max(SCRIPT_TIMEOUT))?, timeout: postgres.timeout })
     }
 
     pub(super) fn pool(&self) -> PoolFigures {
