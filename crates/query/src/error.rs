@@ -62,7 +62,7 @@ words! {
         /// The operation needs a key that the viewer sees.
         NoVisibleKey = "QS314",
         /// A keyset page ends at a row whose position no statement can name.
-        UnsayablePosition = "QS315",
+        UnrepresentablePosition = "QS315",
         /// The body of a write, or a part of it, has the wrong shape.
         WriteShape = "WR100",
         WriteUnknownKey = "WR101",

@@ -6,8 +6,8 @@ mod plans;
 mod support;
 #[path = "keyset/types.rs"]
 mod types;
-#[path = "keyset/unsayable.rs"]
-mod unsayable;
+#[path = "keyset/unrepresentable.rs"]
+mod unrepresentable;
 #[path = "keyset/walks.rs"]
 mod walks;
 

@@ -166,7 +166,7 @@ async fn a_page_that_ends_at_a_value_that_no_statement_can_name_is_refused() {
 #[tokio::test]
 async fn a_page_that_is_streamed_is_refused_before_its_first_byte() {
     for backend in BACKENDS {
-        let (letters, kind, unsayable) = match backend {
+        let (letters, kind, unrepresentable) = match backend {
             Backend::Postgres => ("repeat('x', 4000)", "float8", "'NaN'::float8"),
             // No double is this number.
             Backend::Sqlite => ("printf('%.*c', 4000, 'x')", "", "9007199254740993"),
@@ -174,7 +174,7 @@ async fn a_page_that_is_streamed_is_refused_before_its_first_byte() {
         let script = format!(
             "CREATE TABLE customers (id integer PRIMARY KEY, score {kind}, note text);
              INSERT INTO customers WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3001)
-             SELECT n, CASE WHEN n = 3000 THEN {unsayable} WHEN n < 3000 THEN n END, {letters} FROM numbers"
+             SELECT n, CASE WHEN n = 3000 THEN {unrepresentable} WHEN n < 3000 THEN n END, {letters} FROM numbers"
         );
         let database = crate::support::Database::with(backend, &script).await;
         let manifest = "[resource.shop.customer.fields]\nid = { type = \"int\", key = true }\nscore = \"float\"\nnote = \"text\"\n";

@@ -75,8 +75,8 @@ impl NextStatement {
     /// The statement that continues after this position, as JSON.
     pub fn after(&self, position: &[PositionValue]) -> Result<String, Error> {
         let keys = &self.0.keys;
-        let said = |(key, value): (&CursorKey, &PositionValue)| say(key, value).ok_or_else(|| unsayable(key));
-        let position: Vec<Json> = keys.iter().zip(position).map(said).collect::<Result<_, _>>()?;
+        let in_statement = |(key, value): (&CursorKey, &PositionValue)| to_json(key, value).ok_or_else(|| unrepresentable(key));
+        let position: Vec<Json> = keys.iter().zip(position).map(in_statement).collect::<Result<_, _>>()?;
         let Parts { before, after, .. } = &*self.0;
         let mut statement = Vec::with_capacity(before.len() + after.len() + CURSOR_CAPACITY);
         statement.extend_from_slice(before);
@@ -93,13 +93,13 @@ impl NextStatement {
 /// Most cursors are shorter.
 const CURSOR_CAPACITY: usize = 256;
 
-fn unsayable(key: &CursorKey) -> Error {
+fn unrepresentable(key: &CursorKey) -> Error {
     let message = format!(
         "the page ends at a row whose value of `{}` no statement can name, such as NaN, an infinite timestamp or an invalid stored value; \
          leave such rows out with `where`, order by another field, or ask for another `limit`",
         key.path
     );
-    Error::one(Code::UnsayablePosition, &*key.at, message)
+    Error::one(Code::UnrepresentablePosition, &*key.at, message)
 }
 
 /// The position is too long for a statement. Each value is in it as often as there are sort keys after it, and once or twice more.
@@ -111,7 +111,7 @@ fn too_long(keys: &[CursorKey], position: &[Json], bytes: usize) -> Error {
         "`next` would have {bytes} bytes, and has at most {MAX_NEXT_BYTES}: the page ends at a long value of `{path}`; order by a shorter \
          field, or use `paginate`"
     );
-    Error::one(Code::UnsayablePosition, at, message)
+    Error::one(Code::UnrepresentablePosition, at, message)
 }
 
 /// `{"where":{…` up to the place of the cursor, and the rest of `where`.
@@ -147,22 +147,22 @@ fn around_cursor(filter: Vec<(String, Json)>) -> (Vec<u8>, Vec<u8>) {
     (before, after)
 }
 
-/// The value as a statement says it.
-fn say(key: &CursorKey, value: &PositionValue) -> Option<Json> {
+/// The value as a statement has it; none if no statement can.
+fn to_json(key: &CursorKey, value: &PositionValue) -> Option<Json> {
     let shown = match value {
         // A NULL key identifies no row, and a field that is never NULL has no cursor for NULL.
         PositionValue::Null => return (key.nullable && !key.is_key).then_some(Json::Null),
         PositionValue::Unreadable => return None,
         PositionValue::Shown(bytes) => json::data(bytes)?,
     };
-    let said = match shown {
+    let json = match shown {
         Json::Null => return None,
         // Many clients read numbers as doubles.
         Json::Number(digits) if key.scalar == Scalar::BigInt => Json::Text(digits.into()),
         other => other,
     };
-    let is_clean = !matches!(&said, Json::Text(text) if text.contains('\0'));
-    (is_clean && value::check(&key.scalar, &said).is_ok()).then_some(said)
+    let is_clean = !matches!(&json, Json::Text(text) if text.contains('\0'));
+    (is_clean && value::check(&key.scalar, &json).is_ok()).then_some(json)
 }
 
 fn number(number: u64) -> Json {

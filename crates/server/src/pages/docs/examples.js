@@ -18,12 +18,12 @@ const VALUES = {
   json: ['a', 'b'],
 };
 /** Values that rows may show and no statement takes: the end of a day of PostgreSQL. */
-const UNSAYABLE = ['"24:00:00"'];
+const NOT_ACCEPTED = ['"24:00:00"'];
 const LIMIT = 20;
 
 /** The JSON of two values for a field, from low to high: those of the shown rows if there are any. */
 function samples(field, shown) {
-  const found = (shown?.(field.name) ?? []).filter((json) => !UNSAYABLE.includes(json));
+  const found = (shown?.(field.name) ?? []).filter((json) => !NOT_ACCEPTED.includes(json));
   if (found.length > 0) return [found[0], found.at(-1)];
   if (field.values) return [field.values[0], field.values.at(-1)].map((value) => JSON.stringify(value));
   return (VALUES[field.type] ?? VALUES.text).map((value) => JSON.stringify(value));

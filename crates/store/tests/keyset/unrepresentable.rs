@@ -18,7 +18,7 @@ d = "decimal"
 k = { type = "enum", values = ["high", "low"] }
 "#;
 
-fn is_unsayable(error: &Error, name: &str) -> bool {
+fn is_unrepresentable(error: &Error, name: &str) -> bool {
     matches!(error, Error::PageEnd(error) if error.faults[0].message.contains(&format!("`{name}`")) && error.faults[0].path == "/query/order/0/field")
 }
 
@@ -35,7 +35,7 @@ async fn a_page_that_ends_at_a_value_that_postgresql_alone_can_say_is_an_error()
     for field in ["f", "at", "day", "tm", "d", "k"] {
         let order = json!([{ "field": field }]);
         let error = place.page("t.row", &json!({ "order": order, "limit": 2 })).await.expect_err(field);
-        assert!(is_unsayable(&error, field), "{field}: {error}");
+        assert!(is_unrepresentable(&error, field), "{field}: {error}");
         // Before and after it nothing is left out.
         let first = place.page("t.row", &json!({ "order": order, "limit": 1 })).await.expect("a page");
         let rest = place.page("t.row", &json!({ "order": order, "where": first["next"]["where"], "limit": 2 })).await.expect("a page");
@@ -62,7 +62,7 @@ async fn a_page_that_ends_at_an_invalid_value_of_sqlite_is_an_error() {
         let listed = place.list("t.row", &json!({ "order": order, "limit": 10 })).await;
         assert_eq!(listed[1]["id"], 2, "{field}: {listed:?}");
         let error = place.page("t.row", &json!({ "order": order, "limit": 2 })).await.expect_err(field);
-        assert!(is_unsayable(&error, field), "{field}: {error}");
+        assert!(is_unrepresentable(&error, field), "{field}: {error}");
         let first = place.page("t.row", &json!({ "order": order, "limit": 1 })).await.expect("a page");
         let next = json!({ "order": order, "where": first["next"]["where"], "limit": 2 });
         let second = place.page("t.row", &next).await.expect("a page");
