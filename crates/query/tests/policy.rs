@@ -6,7 +6,7 @@ use query::catalog::write_rules::WriteOperation;
 use query::error::Error;
 use query::manifest::Manifest;
 use query::payload::{self, WriteForm};
-use query::plan::write::{WriteAddress, WriteError, WriteMoment, plan_write};
+use query::plan::write::{ServerValues, WriteAddress, WriteError, plan_write};
 use query::policy::{self, Viewer};
 use query::sql::{Dialect, Query};
 use query::{parse, plan, sql};
@@ -86,8 +86,8 @@ fn the_number_of_tables_of_a_write_is_bounded() {
         // A filter that reached no table would match nothing, and its negation everything.
         let query = json!({ "where": { "or": vec![json!({ "seconds": {} }); filters], "not": { "seconds": {} } } });
         let body = payload::body(WriteForm::Delete, json!({ "query": query }).to_string().as_bytes()).expect("a body");
-        let moment = WriteMoment { now: 0, random: &mut || [0; 16] };
-        match plan_write(access, WriteForm::Delete, &body, WriteAddress::default(), moment) {
+        let server_values = ServerValues { now: 0, random: &mut || [0; 16] };
+        match plan_write(access, WriteForm::Delete, &body, WriteAddress::default(), server_values) {
             Ok(_) => Vec::new(),
             Err(WriteError::Faults(error)) => error.faults.iter().map(|fault| (fault.code.as_str(), fault.path.clone())).collect(),
             Err(other) => panic!("{other:?}"),

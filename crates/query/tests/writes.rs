@@ -4,7 +4,7 @@
 use query::catalog::Catalog;
 use query::manifest::Manifest;
 use query::payload::{self, WriteForm};
-use query::plan::write::{WriteAddress, WriteError, WriteMoment, plan_write};
+use query::plan::write::{ServerValues, WriteAddress, WriteError, plan_write};
 use query::policy::{Viewer, authorize_write};
 use query::sql::{Dialect, write::render};
 use serde_json::{Value, json};
@@ -97,10 +97,10 @@ fn planned(
     let viewer = Viewer::new(permissions.iter().map(|&name| name.to_owned()), json!({ "id": "me" }));
     let access =
         authorize_write(&catalog, catalog.by_name(resource).expect("a resource"), form.operation(), &viewer).expect("an open write");
-    let moment = WriteMoment { now: 0, random: &mut || [0; 16] };
+    let server_values = ServerValues { now: 0, random: &mut || [0; 16] };
     let body = payload::body(form, body.to_string().as_bytes()).expect("an object");
     let address = WriteAddress { id: sent.id, if_match: sent.if_match };
-    match plan_write(access, form, &body, address, moment) {
+    match plan_write(access, form, &body, address, server_values) {
         Ok(plan) => Ok(query::explain::write(&plan, &render(&plan, Dialect::Postgres), Dialect::Postgres)),
         Err(WriteError::Faults(error)) => {
             Err(error.faults.iter().map(|fault| (fault.code.as_str().to_owned(), fault.path.clone())).collect())

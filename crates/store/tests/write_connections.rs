@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use oracle::{Form, WriteOutcome, WriteRequest};
 use query::catalog::write_rules::WriteOperation;
 use query::payload::{self, WriteForm};
-use query::plan::write::{WriteAddress, WriteMoment, plan_write};
+use query::plan::write::{ServerValues, WriteAddress, plan_write};
 use query::policy::{Viewer, authorize_write};
 use query::sql::Dialect;
 use query::sql::write::{WriteQuery, render};
@@ -105,7 +105,7 @@ fn rendered(place: &Place, viewer: &Viewer, body: &serde_json::Value) -> WriteQu
     let access = authorize_write(&place.catalog, resource, WriteOperation::Update, viewer).expect("allowed");
     let body = payload::body(WriteForm::UpdateById, body.to_string().as_bytes()).expect("a body");
     let address = WriteAddress { id: Some(&["1"]), if_match: None };
-    let plan = plan_write(access, WriteForm::UpdateById, &body, address, WriteMoment { now: 0, random: &mut || [0; 16] }).expect("valid");
+    let plan = plan_write(access, WriteForm::UpdateById, &body, address, ServerValues { now: 0, random: &mut || [0; 16] }).expect("valid");
     render(&plan, place.database.dialect())
 }
 

@@ -21,7 +21,7 @@ use super::predicate::Predicate;
 use super::{Bounds, Child, MAX_TABLES, Planner, Rights, RowSource, Select, Table};
 
 pub(crate) use references::ReferencePlan;
-pub use row::WriteMoment;
+pub use row::ServerValues;
 pub(crate) use row::{Change, RowChange};
 pub(crate) use target::TargetPlan;
 
@@ -100,7 +100,7 @@ pub fn plan_write<'c>(
     form: WriteForm,
     body: &WriteBody,
     address: WriteAddress<'_>,
-    moment: WriteMoment<'_>,
+    server_values: ServerValues<'_>,
 ) -> Result<WritePlan<'c>, WriteError> {
     let resource = access.resource();
     let mut planner = WritePlanner { access, form, faults: body.faults.clone(), lacks_variable: false };
@@ -112,7 +112,7 @@ pub fn plan_write<'c>(
     }
     planner.check_parts(body);
     planner.check_unused(body);
-    let mut rows = planner.rows(body, &address, moment);
+    let mut rows = planner.rows(body, &address, server_values);
     let target = planner.target(body, &mut rows, &address);
     let preconditions = planner.preconditions(body, &rows, &address);
     let references = planner.references(&rows);

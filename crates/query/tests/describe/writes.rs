@@ -9,7 +9,7 @@ use query::describe::json_schema;
 use query::error::{Code, Fault};
 use query::manifest::Manifest;
 use query::payload::{self, WriteForm};
-use query::plan::write::{WriteAddress, WriteError, WriteMoment, plan_write};
+use query::plan::write::{ServerValues, WriteAddress, WriteError, plan_write};
 use query::policy::{Viewer, authorize_write};
 use serde_json::{Value, json};
 
@@ -67,10 +67,10 @@ impl Write {
         let access = authorize_write(catalog(), self.resource, self.form.operation(), &viewer).expect("every permission");
         let id = write_bodies::id(catalog().resource(self.resource));
         let address = WriteAddress { id: self.form.takes_id().then_some(&id), if_match: None };
-        let moment = WriteMoment { now: 0, random: &mut || [0; 16] };
+        let server_values = ServerValues { now: 0, random: &mut || [0; 16] };
         let planned = payload::body(self.form, body.as_bytes())
             .map_err(WriteError::from)
-            .and_then(|body| plan_write(access, self.form, &body, address, moment));
+            .and_then(|body| plan_write(access, self.form, &body, address, server_values));
         match planned {
             Ok(_) => Vec::new(),
             Err(WriteError::Faults(error)) => error.faults,

@@ -5,7 +5,7 @@ use query::catalog::write_rules::WriteOperation;
 use query::catalog::{FieldId, ResourceId};
 use query::error::MAX_FAULTS;
 use query::payload::{WriteBody, WriteForm};
-use query::plan::write::{WriteAddress, WriteError, WriteMoment, WritePlan, plan_write};
+use query::plan::write::{ServerValues, WriteAddress, WriteError, WritePlan, plan_write};
 use query::pointer::Pointer;
 use query::policy::{WriteAccess, WriteDenied, authorize_write};
 use query::sql::write::{WriteQuery, diagnosis, render};
@@ -153,8 +153,8 @@ pub(super) fn plan_request<'s>(
 ) -> Result<WritePlan<'s>, WriteError> {
     let parts: Option<Vec<&str>> = target.key.map(|parts| parts.iter().map(String::as_str).collect());
     let address = WriteAddress { id: parts.as_deref(), if_match: target.if_match };
-    let moment = WriteMoment { now: clock::unix_microseconds(), random: &mut || *random::uuid().as_bytes() };
-    plan_write(access, form, body, address, moment)
+    let server_values = ServerValues { now: clock::unix_microseconds(), random: &mut || *random::uuid().as_bytes() };
+    plan_write(access, form, body, address, server_values)
 }
 
 pub(super) fn plan_problem(caller: &Caller, error: WriteError) -> Problem {

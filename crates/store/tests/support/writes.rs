@@ -5,7 +5,7 @@ use oracle::{Form, Moment, State, World, WriteFault, WriteOutcome, WriteRequest}
 use query::catalog::Catalog;
 use query::catalog::write_rules::WriteOperation;
 use query::payload::{self, WriteForm};
-use query::plan::write::{WriteAddress, WriteError, WriteMoment, WritePlan, plan_write};
+use query::plan::write::{ServerValues, WriteAddress, WriteError, WritePlan, plan_write};
 use query::policy::{Viewer, WriteDenied, authorize_write};
 use query::sql::write::{diagnosis, render};
 use store::writes::{WriteFailure, WriteFault as StoreFault, WriteFaultKind, WriteRefusal};
@@ -51,7 +51,7 @@ impl Place {
         let mut uuids = moment.uuids.iter();
         let mut random = || *uuid::Uuid::parse_str(uuids.next().expect("a uuid")).expect("a uuid").as_bytes();
         let now = microseconds(&moment.now);
-        let plan = match plan_write(access, form, &body, address, WriteMoment { now, random: &mut random }) {
+        let plan = match plan_write(access, form, &body, address, ServerValues { now, random: &mut random }) {
             Ok(plan) => plan,
             Err(WriteError::NoVariable | WriteError::NeedsRead(_)) => return Ok(WriteOutcome::Forbidden),
             Err(WriteError::Faults(error)) => {

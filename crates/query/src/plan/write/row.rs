@@ -14,9 +14,9 @@ use crate::value::{self, Value};
 
 use super::{WriteAddress, WritePlanner, values};
 
-/// The instant and the random bytes of a write.
+/// What the server gives to a write: the time, and random bytes.
 #[expect(missing_debug_implementations, reason = "a closure has none")]
-pub struct WriteMoment<'r> {
+pub struct ServerValues<'r> {
     /// Microseconds since 1970.
     pub now: i64,
     pub random: &'r mut dyn FnMut() -> [u8; 16],
@@ -67,7 +67,7 @@ impl RowPointer {
 
 impl<'c> WritePlanner<'c, '_> {
     /// The rows of the payload, with their presets.
-    pub(super) fn rows(&mut self, body: &WriteBody, address: &WriteAddress<'_>, mut moment: WriteMoment<'_>) -> Vec<RowChange> {
+    pub(super) fn rows(&mut self, body: &WriteBody, address: &WriteAddress<'_>, mut server_values: ServerValues<'_>) -> Vec<RowChange> {
         let operation = self.form.operation();
         let is_list = matches!(body.payload, Some(Payload::Many(_)));
         let needs_payload = operation == WriteOperation::Create && body.payload.is_none();
@@ -111,7 +111,7 @@ impl<'c> WritePlanner<'c, '_> {
                     );
                 }
             }
-            self.presets(operation, &mut change, &mut moment);
+            self.presets(operation, &mut change, &mut server_values);
             rows.push(change);
         }
         if is_list && operation == WriteOperation::Update {
@@ -319,7 +319,7 @@ impl<'c> WritePlanner<'c, '_> {
     }
 
     /// Adds the values that the server writes.
-    fn presets(&mut self, operation: WriteOperation, change: &mut RowChange, moment: &mut WriteMoment<'_>) {
+    fn presets(&mut self, operation: WriteOperation, change: &mut RowChange, server_values: &mut ServerValues<'_>) {
         let resource = self.resource();
         if operation == WriteOperation::Delete && resource.soft_delete.is_none() {
             return;
@@ -328,8 +328,8 @@ impl<'c> WritePlanner<'c, '_> {
             let Some(preset) = field.preset(operation) else { continue };
             let value = match preset {
                 Preset::Literal(value) => Some(value.clone()),
-                Preset::Now => Some(instant(field, moment.now)),
-                Preset::Uuid => Some(new_uuid(field, (moment.random)())),
+                Preset::Now => Some(instant(field, server_values.now)),
+                Preset::Uuid => Some(new_uuid(field, (server_values.random)())),
                 Preset::Account(name) => self.viewer().variable(name).and_then(|json| value::written(&field.kind, &json).ok()),
             };
             match value {
@@ -339,7 +339,7 @@ impl<'c> WritePlanner<'c, '_> {
         }
         if let Some(id) = resource.soft_delete {
             match operation {
-                WriteOperation::Delete => change.changes.push((id, Change::Set(Value::Timestamp(moment.now)))),
+                WriteOperation::Delete => change.changes.push((id, Change::Set(Value::Timestamp(server_values.now)))),
                 WriteOperation::Restore => change.changes.push((id, Change::Set(Value::Null))),
                 WriteOperation::Create | WriteOperation::Update => {}
             }
