@@ -105,8 +105,8 @@ fn segments<'p>(source: &'p RowSource<'p>, values: &'p [Value], dialect: Dialect
     let served =
         order.iter().take_while(|sort| sort.column.alias == root && dialect::may_sort_by_index(dialect, sort.column.field)).count();
     let split = (0..=served).rev().find(|split| count(*split) <= most).unwrap_or(0);
-    if dialect::strategies(dialect).compares_keys_as_one
-        && let Some(segments) = as_one(source, values)
+    if dialect::strategies(dialect).compares_rows
+        && let Some(segments) = row_comparison(source, values)
     {
         return segments;
     }
@@ -134,7 +134,7 @@ fn segments<'p>(source: &'p RowSource<'p>, values: &'p [Value], dialect: Dialect
 
 /// The rows after a position by one comparison of all sort keys, if they have one direction and no NULL comes between. NULLs of the first
 /// key are a segment of their own.
-fn as_one<'p>(source: &'p RowSource<'p>, values: &'p [Value]) -> Option<Vec<Segment<'p>>> {
+fn row_comparison<'p>(source: &'p RowSource<'p>, values: &'p [Value]) -> Option<Vec<Segment<'p>>> {
     let (order, root) = (&source.order[..], source.table.alias);
     let (first, rest) = order.split_first()?;
     let is_plain = |sort: &Sort<'_>| sort.direction == first.direction && sort.column.alias == root;
@@ -143,8 +143,11 @@ fn as_one<'p>(source: &'p RowSource<'p>, values: &'p [Value]) -> Option<Vec<Segm
         return None;
     }
     let comparison = if first.direction == Direction::Ascending { Comparison::Gt } else { Comparison::Lt };
-    let mut segments =
-        vec![Segment { conditions: vec![Condition::Beyond(order, comparison, values)], sorts: order, sorted: Sorted::RowsFromValue(root) }];
+    let mut segments = vec![Segment {
+        conditions: vec![Condition::RowComparison(order, comparison, values)],
+        sorts: order,
+        sorted: Sorted::RowsFromValue(root),
+    }];
     if ends_with_null(first) {
         let conditions = vec![Condition::Key(first.column, KeyComparison::Null)];
         segments.push(Segment { conditions, sorts: order, sorted: Sorted::Rows(root) });

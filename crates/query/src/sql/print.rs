@@ -341,7 +341,7 @@ impl Writer {
             Condition::Test(predicate, logic) => self.test(predicate, *logic),
             Condition::All(all) => self.balanced(" AND ", all),
             Condition::Key(column, comparison) => self.key_comparison(*column, *comparison),
-            Condition::Beyond(sorts, comparison, values) => self.beyond(sorts, *comparison, values),
+            Condition::RowComparison(sorts, comparison, values) => self.row_comparison(sorts, *comparison, values),
             Condition::Any(any) => {
                 dialect::before_any(self, any.len());
                 self.balanced(" OR ", any);
@@ -379,7 +379,7 @@ impl Writer {
         dialect::position_value(self, column.field, value);
     }
 
-    fn beyond(&mut self, sorts: &[Sort<'_>], comparison: Comparison, values: &[Value]) {
+    fn row_comparison(&mut self, sorts: &[Sort<'_>], comparison: Comparison, values: &[Value]) {
         self.raw("(");
         self.separated(", ", sorts, |writer, sort| dialect::sort_key(writer, sort.column));
         self.raw(")");

@@ -40,7 +40,7 @@ fn with_rows<T>(query: &str, read: impl FnOnce(&Select<'_>) -> T) -> T {
 fn forms(filter: &str, dialect: Dialect) -> Vec<ExistsForm> {
     fn collect(condition: &Condition<'_>, forms: &mut Vec<ExistsForm>) {
         let select = match condition {
-            Condition::Test(..) | Condition::Key(..) | Condition::Beyond(..) => return,
+            Condition::Test(..) | Condition::Key(..) | Condition::RowComparison(..) => return,
             Condition::All(all) | Condition::Any(all) => return all.iter().for_each(|one| collect(one, forms)),
             Condition::Not(inner) => return collect(inner, forms),
             Condition::Exists(select) => {

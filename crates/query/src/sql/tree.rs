@@ -323,8 +323,8 @@ pub(super) enum Condition<'p> {
     In(Box<KeyIn<'p>>),
     /// A sort key of a row, compared with the value of a position.
     Key(Column<'p>, KeyComparison<'p>),
-    /// All sort keys of a row as one, compared with a position: `(a, b) > (x, y)`.
-    Beyond(&'p [Sort<'p>], Comparison, &'p [Value]),
+    /// All sort keys of a row, compared with a position in one row comparison: `(a, b) > (x, y)`.
+    RowComparison(&'p [Sort<'p>], Comparison, &'p [Value]),
 }
 
 /// How a sort key compares with the value of a position. It is compared as rows are sorted, also where its value is invalid.

@@ -30,7 +30,7 @@ pub(in crate::sql) struct Strategies {
     /// Whether one statement inserts many rows faster than one statement that runs many times.
     pub(in crate::sql) inserts_rows_at_once: bool,
     /// Whether an index serves `(a, b) > (x, y)`.
-    pub(in crate::sql) compares_keys_as_one: bool,
+    pub(in crate::sql) compares_rows: bool,
 }
 
 /// The order of a segment of a keyset page, in which some sort keys have one value.
@@ -105,7 +105,7 @@ pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies 
             parent_limit: ParentLimit::Lateral,
             // It does not take `IS NULL` for a constant. Without that key it would not follow the index on all keys.
             segment_order: SegmentOrder::AllKeys,
-            compares_keys_as_one: true,
+            compares_rows: true,
             locks_rows: true,
             inserts_rows_at_once: true,
         },
@@ -120,7 +120,7 @@ pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies 
             lookup_join: LookupJoin::Groups,
             parent_limit: ParentLimit::RowNumber,
             segment_order: SegmentOrder::AllKeys,
-            compares_keys_as_one: true,
+            compares_rows: true,
             // It locks the rows of one shard only. A write is repeatable read instead, and is tried again after a conflict.
             locks_rows: false,
             // The rows of a RETURNING come in any order.
@@ -140,7 +140,7 @@ pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies 
             // It would sort.
             segment_order: SegmentOrder::OpenKeys,
             // Not where a collation or a function is in the key.
-            compares_keys_as_one: false,
+            compares_rows: false,
             locks_rows: false,
             inserts_rows_at_once: false,
         },
