@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// How long a lookup may take before remembered addresses are used.
-const LATE: Duration = Duration::from_millis(500);
+const LOOKUP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The addresses of a name, or why there are none.
 pub(super) type Found = Result<Vec<SocketAddr>, String>;
@@ -24,7 +24,7 @@ type Resolve = Arc<dyn Fn() -> BoxFuture<'static, Found> + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Name {
     resolve: Resolve,
-    late: Duration,
+    timeout: Duration,
     state: Arc<Mutex<Lookups>>,
 }
 
@@ -59,7 +59,7 @@ impl Name {
             let name = name.clone();
             Box::pin(async move { lookup_host((name, port)).await.map(Iterator::collect).map_err(|error| error.to_string()) })
         });
-        Name { resolve, late: LATE, state: Arc::default() }
+        Name { resolve, timeout: LOOKUP_TIMEOUT, state: Arc::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, Lookups> {
@@ -69,7 +69,7 @@ impl Name {
     /// The addresses now. If the lookup fails or is late, they are those that were found last; without such the lookup has this time.
     pub(super) async fn addresses(&self, timeout: Duration) -> Found {
         let (running, last) = self.lookup();
-        let time = if last.is_empty() { timeout } else { self.late };
+        let time = if last.is_empty() { timeout } else { self.timeout };
         let end = running.began + time;
         match running.found(end).await {
             Err(reason) if !last.is_empty() => {
@@ -120,7 +120,7 @@ mod tests {
             let mut answer = answer.clone();
             Box::pin(async move { answer.wait_for(Option::is_some).await.expect("the test goes on").clone().expect("an answer") })
         });
-        Name { resolve, late: Duration::from_millis(10), state: Arc::default() }
+        Name { resolve, timeout: Duration::from_millis(10), state: Arc::default() }
     }
 
     fn address(last: u8) -> Vec<SocketAddr> {
