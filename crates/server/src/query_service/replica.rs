@@ -16,7 +16,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The same for one that is a primary at the moment: a check is a new connection to it, and it stays one until the next failover.
 const ROLE_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a measured delay counts.
-const LAG_VALIDITY: Duration = Duration::from_secs(3);
+const LAG_LIFETIME: Duration = Duration::from_secs(3);
 /// How often the log says that a read replica is not used, and why.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -197,7 +197,7 @@ impl Replica {
 
 impl ReplicaHealth {
     fn is_used(&self, max_lag: Option<Duration>) -> bool {
-        let is_current = max_lag.is_none() || self.current_at.is_some_and(|last| last.elapsed() < LAG_VALIDITY);
+        let is_current = max_lag.is_none() || self.current_at.is_some_and(|last| last.elapsed() < LAG_LIFETIME);
         is_current && self.away.is_none()
     }
 }
