@@ -11,8 +11,8 @@ use super::CommandError;
 use super::output::{OutputFormat, print_change};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Reading the schema of the database may take this long besides.
-const MARGIN: Duration = Duration::from_secs(30);
+/// How long a reload may read the schema of the database, beside its statements.
+const SCHEMA_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<(), CommandError> {
     let refused = |problem: String| CommandError(format!("PID_FILE: {problem}"));
@@ -24,7 +24,7 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<(), Com
     // A reload with this number may have read the manifest already. A later one reads it after this moment.
     let before = server.status().map_or(0, |status| status.number);
     server.hang_up().map_err(refused)?;
-    match wait(&server, before, config.database.timeout + MARGIN).await? {
+    match wait(&server, before, config.database.timeout + SCHEMA_TIMEOUT).await? {
         ReloadOutcome::Refused(reason) => Err(CommandError(format!("process {} keeps its manifest: {reason}", server.id()))),
         ReloadOutcome::Reading => Err(CommandError(format!("process {} did not finish in time; its log has the outcome", server.id()))),
         ReloadOutcome::Taken(resources) => {
