@@ -31,7 +31,7 @@ pub(super) struct Replica {
 #[derive(Debug, Default)]
 struct ReplicaHealth {
     /// Why it is not used until a check succeeds.
-    away: Option<Away>,
+    unavailability: Option<Unavailability>,
     is_being_checked: bool,
     checked_at: Option<Instant>,
     /// When its delay was last found short enough.
@@ -42,7 +42,7 @@ struct ReplicaHealth {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Away {
+enum Unavailability {
     /// It gives no connection.
     NoAnswer,
     /// It is not what `target_session_attrs` asks for, such as a primary.
@@ -54,7 +54,7 @@ enum Finding {
     Current,
     /// Its delay, if it knows one.
     Behind(Option<Duration>),
-    Away(Away, Error),
+    Unavailable(Unavailability, Error),
 }
 
 /// A read replica for the metrics.
@@ -89,14 +89,14 @@ impl Replica {
         }
     }
 
-    /// Leaves it if it gives no connection. A statement that failed on a server that answers says nothing about the next one.
+    /// Marks it as unavailable if it gives no connection. A statement that failed on a server that answers says nothing about the next one.
     fn note_failure(&self, reason: &Error) {
-        let away = match (self.away(), reason) {
-            (None, Error::Overloaded) => Some(Away::NoAnswer),
-            (away, _) => away,
+        let why = match (self.unavailability(), reason) {
+            (None, Error::Overloaded) => Some(Unavailability::NoAnswer),
+            (why, _) => why,
         };
-        if let Some(away) = away {
-            self.leave(away, reason);
+        if let Some(why) = why {
+            self.mark_unavailable(why, reason);
             lock(&self.health).checked_at = Some(Instant::now());
         } else {
             self.log(&format!("could not run a statement: {reason}"));
@@ -104,23 +104,23 @@ impl Replica {
     }
 
     /// Why it gives no connection, if the newest one failed.
-    fn away(&self) -> Option<Away> {
+    fn unavailability(&self) -> Option<Unavailability> {
         match self.database.reachability() {
             Reachability::Reachable => None,
-            Reachability::Unreachable => Some(Away::NoAnswer),
-            Reachability::OtherRole => Some(Away::OtherRole),
+            Reachability::Unreachable => Some(Unavailability::NoAnswer),
+            Reachability::OtherRole => Some(Unavailability::OtherRole),
         }
     }
 
-    fn leave(&self, away: Away, reason: &Error) {
-        let before = lock(&self.health).away.replace(away);
-        match away {
-            Away::NoAnswer => self.log(&format!("does not answer: {reason}")),
+    fn mark_unavailable(&self, why: Unavailability, reason: &Error) {
+        let before = lock(&self.health).unavailability.replace(why);
+        match why {
+            Unavailability::NoAnswer => self.log(&format!("does not answer: {reason}")),
             // A member of a cluster that is its primary now is no fault.
-            Away::OtherRole if before != Some(away) => {
+            Unavailability::OtherRole if before != Some(why) => {
                 tracing::info!(host = self.database.servers(), "a host of DATABASE_READ_URL is not used: {reason}");
             }
-            Away::OtherRole => {}
+            Unavailability::OtherRole => {}
         }
     }
 
@@ -128,8 +128,8 @@ impl Replica {
     fn is_usable(&self) -> bool {
         let is_silent = self.database.is_silent();
         let mut health = lock(&self.health);
-        let interval = if health.away == Some(Away::OtherRole) { ROLE_INTERVAL } else { CHECK_INTERVAL };
-        let needs_check = health.away.is_some() || is_silent || self.max_lag.is_some();
+        let interval = if health.unavailability == Some(Unavailability::OtherRole) { ROLE_INTERVAL } else { CHECK_INTERVAL };
+        let needs_check = health.unavailability.is_some() || is_silent || self.max_lag.is_some();
         if needs_check && !health.is_being_checked && health.checked_at.is_none_or(|last| last.elapsed() >= interval) {
             health.is_being_checked = true;
             tokio::spawn(self.clone().check());
@@ -139,22 +139,22 @@ impl Replica {
 
     /// Finds out whether it answers, and is current.
     async fn check(self) {
-        let finding = self.find().await;
+        let finding = self.measure().await;
         let mut health = lock(&self.health);
         health.is_being_checked = false;
         health.checked_at = Some(Instant::now());
         health.current_at = matches!(finding, Finding::Current).then(Instant::now);
-        let was_away = match &finding {
-            Finding::Away(..) => None,
-            Finding::Current | Finding::Behind(_) => health.away.take(),
+        let was_unavailable = match &finding {
+            Finding::Unavailable(..) => None,
+            Finding::Current | Finding::Behind(_) => health.unavailability.take(),
         };
         drop(health);
-        if was_away.is_some() {
+        if was_unavailable.is_some() {
             tracing::info!(host = self.database.servers(), "the read replica answers again");
         }
         match finding {
             Finding::Current => {}
-            Finding::Away(away, reason) => self.leave(away, &reason),
+            Finding::Unavailable(why, reason) => self.mark_unavailable(why, &reason),
             Finding::Behind(None) => self.log("does not know how far it is behind"),
             Finding::Behind(Some(lag)) => {
                 self.log(&format!("is {:.1} s behind, more than DATABASE_READ_MAX_LAG allows", lag.as_secs_f64()));
@@ -162,13 +162,13 @@ impl Replica {
         }
     }
 
-    async fn find(&self) -> Finding {
-        let away = |reason| Finding::Away(self.away().unwrap_or(Away::NoAnswer), reason);
+    async fn measure(&self) -> Finding {
+        let unavailable = |reason| Finding::Unavailable(self.unavailability().unwrap_or(Unavailability::NoAnswer), reason);
         let Some(max) = self.max_lag else {
-            return self.database.ping().await.map_or_else(away, |()| Finding::Current);
+            return self.database.ping().await.map_or_else(unavailable, |()| Finding::Current);
         };
         match self.database.replay_position().await {
-            Err(reason) => away(reason),
+            Err(reason) => unavailable(reason),
             Ok(position) => {
                 let mut health = lock(&self.health);
                 let lag = health.measurements.measure(position, max, Instant::now());
@@ -198,6 +198,6 @@ impl Replica {
 impl ReplicaHealth {
     fn is_used(&self, max_lag: Option<Duration>) -> bool {
         let is_current = max_lag.is_none() || self.current_at.is_some_and(|last| last.elapsed() < LAG_LIFETIME);
-        is_current && self.away.is_none()
+        is_current && self.unavailability.is_none()
     }
 }
