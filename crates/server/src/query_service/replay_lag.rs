@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use store::ReplayPosition;
 
-/// How many measurements are kept of the longest delay that is allowed.
+/// How many measurements are kept of the largest lag that is allowed.
 const STEPS: u32 = 64;
 
 /// The measurements of one read replica.
@@ -17,7 +17,7 @@ const STEPS: u32 = 64;
 pub(super) struct ReplayLag(VecDeque<(Instant, u64)>);
 
 impl ReplayLag {
-    /// The delay now; none if it cannot be told. Delays up to `max` are told apart.
+    /// The lag now; none if it is unknown. Lags beyond `max` are not exact.
     pub(super) fn measure(&mut self, position: ReplayPosition, max: Duration, now: Instant) -> Option<Duration> {
         let ReplayPosition::Standby { received, replayed, is_receiving, age } = position else {
             self.0.clear();
@@ -44,7 +44,7 @@ impl ReplayLag {
         if self.0.back().is_none_or(|(last, _)| since(last) >= max / STEPS) {
             self.0.push_back((now, received));
         }
-        // Older than `max` is the front alone: the newest one that was replayed, so that a longer delay is still counted from there.
+        // Older than `max` is the front alone: the newest one that was replayed, so that a larger lag is still counted from there.
         while self.0.get(1).is_some_and(|(then, received)| since(then) > max && *received <= replayed) {
             self.0.pop_front();
         }
@@ -117,7 +117,7 @@ mod tests {
 
     // contract B1.27
     #[test]
-    fn a_delay_beyond_the_limit_is_counted_from_what_was_replayed() {
+    fn a_lag_beyond_the_limit_is_counted_from_what_was_replayed() {
         let (mut lag, start) = (ReplayLag::default(), Instant::now());
         // The primary is idle for half a minute. Then the standby receives and replays nothing more.
         for second in 0..=30 {

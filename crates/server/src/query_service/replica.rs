@@ -11,11 +11,11 @@ use crate::mutex::lock;
 
 use super::replay_lag::ReplayLag;
 
-/// How often a read replica is checked, if it does not answer or its delay matters. No request waits for the check.
+/// How often a read replica is checked, if it does not answer or its lag matters. No request waits for the check.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The same for one that is a primary at the moment: a check is a new connection to it, and it stays one until the next failover.
 const ROLE_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a measured delay counts.
+/// How long a measured lag counts.
 const LAG_LIFETIME: Duration = Duration::from_secs(3);
 /// How often the log says that a read replica is not used, and why.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
@@ -23,7 +23,7 @@ const LOG_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub(super) struct Replica {
     pub(super) database: Database,
-    /// The longest delay behind the primary (`DATABASE_READ_MAX_LAG`).
+    /// The largest lag behind the primary (`DATABASE_READ_MAX_LAG`).
     max_lag: Option<Duration>,
     health: Arc<Mutex<ReplicaHealth>>,
 }
@@ -34,7 +34,7 @@ struct ReplicaHealth {
     unavailability: Option<Unavailability>,
     is_being_checked: bool,
     checked_at: Option<Instant>,
-    /// When its delay was last found short enough.
+    /// When its lag was last found small enough.
     current_at: Option<Instant>,
     measurements: ReplayLag,
     lag: Option<Duration>,
@@ -52,7 +52,7 @@ enum Unavailability {
 /// What a check found.
 enum Finding {
     Current,
-    /// Its delay, if it knows one.
+    /// Its lag, if it knows one.
     Behind(Option<Duration>),
     Unavailable(Unavailability, Error),
 }
