@@ -283,7 +283,7 @@ impl<'c> Checker<'c> {
             return;
         }
         let instead = match table.primary_key.as_slice() {
-            _ if table.has_heirs => "no key of it covers the tables that inherit from it".to_owned(),
+            _ if table.has_child_tables => "no key of it covers the tables that inherit from it".to_owned(),
             [] => format!("add a unique index on {} ({})", self.schema.shown(table, self.dialect), columns.join(", ")),
             key => format!("the primary key is ({})", key.join(", ")),
         };

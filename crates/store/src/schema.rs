@@ -87,7 +87,7 @@ pub struct Table {
     /// Belongs to an extension or is a partition: readable, but not listed.
     pub incidental: bool,
     /// PostgreSQL: whether other tables inherit from it. Their rows count as its own, so none of its keys is unique.
-    pub has_heirs: bool,
+    pub has_child_tables: bool,
     /// PostgreSQL: a materialized view that was never filled, which cannot be read.
     pub is_unfilled: bool,
     /// SQLite: why its rows could not be sampled.

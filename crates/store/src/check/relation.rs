@@ -60,7 +60,7 @@ impl<'c> Checker<'c> {
             self.warning(line, format!("{what}: `{target_table}` is a view; {trusted}"));
             return;
         }
-        let reason = if table.has_heirs {
+        let reason = if table.has_child_tables {
             format!("no key of `{target_table}` covers the tables that inherit from it; declare")
         } else if table.is_view {
             format!("`{target_table}` is a view; mark `{target_name}`'s fields of ({listed}) with `key = true` if they are one, or declare")

@@ -120,7 +120,7 @@ impl<'c> Checker<'c> {
                 continue;
             }
             let (listed, shown) = (columns.join(", "), self.schema.shown(table, self.dialect));
-            let reason = if table.has_heirs {
+            let reason = if table.has_child_tables {
                 "no key of it covers the tables that inherit from it; remove the entry".to_owned()
             } else {
                 format!("add a unique index on {shown} ({listed}), or remove the entry")

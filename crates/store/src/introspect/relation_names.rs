@@ -87,7 +87,7 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
         return Some(Err("it names a column twice".to_owned()));
     }
     if !target.table.is_unique(&target_columns, model.dialect) {
-        let why = if target.table.has_heirs { ", from which tables inherit" } else { "" };
+        let why = if target.table.has_child_tables { ", from which tables inherit" } else { "" };
         return Some(Err(format!("({}) is no unique key of {}{why}", target_columns.join(", "), target.table_text)));
     }
     Some(Ok(Edge {

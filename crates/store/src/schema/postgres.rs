@@ -134,7 +134,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             name: row.try_get(2)?,
             is_view: row.try_get(3)?,
             incidental: row.try_get(4)?,
-            has_heirs: row.try_get(5)?,
+            has_child_tables: row.try_get(5)?,
             is_unfilled: row.try_get(6)?,
             is_foreign_table: row.try_get(7)?,
             impossible: if row.try_get(8)? { Changes::ALL } else { Changes::default() },
@@ -347,9 +347,9 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
     }
     let leading: Vec<String> = columns.into_iter().map_while(|column| column).collect();
     // An index does not cover rows of inheriting tables.
-    if primary && !table.has_heirs {
+    if primary && !table.has_child_tables {
         table.primary_key.clone_from(&leading);
-    } else if unique && !primary && !table.has_heirs {
+    } else if unique && !primary && !table.has_child_tables {
         table.unique_keys.push(leading.clone());
     }
     if finds_equal && !leading.is_empty() {
