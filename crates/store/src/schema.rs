@@ -85,7 +85,7 @@ pub struct Table {
     /// PostgreSQL: which servers hold its rows.
     pub placement: Placement,
     /// Belongs to an extension or is a partition: readable, but not listed.
-    pub incidental: bool,
+    pub is_partition_or_extension: bool,
     /// PostgreSQL: whether other tables inherit from it. Their rows count as its own, so none of its keys is unique.
     pub has_child_tables: bool,
     /// PostgreSQL: a materialized view that was never filled, which cannot be read.

@@ -91,7 +91,7 @@ impl<'c> Checker<'c> {
             return;
         }
         let schema = self.schema;
-        let referring = schema.tables.iter().filter(|other| !other.incidental);
+        let referring = schema.tables.iter().filter(|other| !other.is_partition_or_extension);
         for (other, foreign_key) in referring.flat_map(|other| other.foreign_keys.iter().map(move |foreign_key| (other, foreign_key))) {
             let is_target = same(&foreign_key.schema, &table.schema, self.dialect) && same(&foreign_key.table, &table.name, self.dialect);
             if is_target && let Some(whose) = self.unseen_rows(id, other, foreign_key) {

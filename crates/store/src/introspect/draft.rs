@@ -73,7 +73,7 @@ fn drafted<'s>(
 ) -> Option<Draft<'s>> {
     let (schema, dialect) = (model.schema, model.dialect);
     let behind: Vec<&Resource> = homes.iter().filter(|(home, _)| std::ptr::eq(*home, table)).map(|(_, resource)| *resource).collect();
-    if behind.is_empty() && table.incidental {
+    if behind.is_empty() && table.is_partition_or_extension {
         return None;
     }
     let Some(table_text) = table_text(schema, table, dialect) else {

@@ -133,7 +133,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             schema: row.try_get(1)?,
             name: row.try_get(2)?,
             is_view: row.try_get(3)?,
-            incidental: row.try_get(4)?,
+            is_partition_or_extension: row.try_get(4)?,
             has_child_tables: row.try_get(5)?,
             is_unfilled: row.try_get(6)?,
             is_foreign_table: row.try_get(7)?,
