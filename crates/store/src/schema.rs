@@ -121,7 +121,7 @@ pub struct Column {
     pub native: String,
     pub native_schema: String,
     /// PostgreSQL: whether the database user may not use the schema of that type.
-    pub unnameable: bool,
+    pub schema_forbidden: bool,
     pub array: bool,
     /// Whether it is declared as an array of arrays, which a manifest cannot express.
     pub nested: bool,

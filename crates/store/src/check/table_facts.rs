@@ -13,7 +13,7 @@ pub(super) fn learn(catalog: &mut Catalog, schema: &Schema, dialect: Dialect) {
         for (field, declared) in resource.stored_fields() {
             let column = table.column(declared.column.plain(), dialect);
             defaults.extend(column.filter(|column| column.own_value != OwnValue::None).map(|_| (id, field)));
-            let enumeration = column.filter(|column| !column.unnameable).and_then(|column| column.enumeration.as_ref());
+            let enumeration = column.filter(|column| !column.schema_forbidden).and_then(|column| column.enumeration.as_ref());
             enum_types.extend(enumeration.map(|found| (id, field, TypeName::new(&found.schema, &found.name))));
         }
         facts.push((id, of(resource, table, dialect)));

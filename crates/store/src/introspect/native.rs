@@ -26,7 +26,7 @@ pub(crate) fn native(kind: &Type, column: &Column) -> Option<Native> {
 /// Whether values of the field's type can be written into the column. An enum in a closed schema cannot be named in a cast, and `name` cuts
 /// off what is too long.
 pub(crate) fn takes_values(kind: &Type, column: &Column) -> bool {
-    let is_named = column.enumeration.is_none() || !column.unnameable;
+    let is_named = column.enumeration.is_none() || !column.schema_forbidden;
     is_named && column.native != "name" && native(kind, column).is_some_and(|native| !matches!(native, Native::ReadAsText(_)))
 }
 
@@ -34,7 +34,7 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
     if let Some(enumeration) = &column.enumeration {
         return match kind {
             // A domain over an enum has no operators, and a type in a closed schema cannot be named in a cast.
-            Scalar::Enum(values) if !column.domain && !column.unnameable => {
+            Scalar::Enum(values) if !column.domain && !column.schema_forbidden => {
                 let named = enumeration.labels.iter().all(|label| values.iter().any(|value| **value == **label));
                 let labels = if named { Labels::Named } else { Labels::MoreThanNamed };
                 Some(Native::Enum(TypeName::new(&enumeration.schema, &enumeration.name), labels))
@@ -61,7 +61,7 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
         (Scalar::Float, "float4") => Some(Native::Real),
         (Scalar::Text | Scalar::Enum(_), "varchar") => Some(Native::Varchar),
         (Scalar::Text | Scalar::Enum(_), "bpchar") => Some(Native::Padded),
-        (Scalar::Text | Scalar::Enum(_), "citext") if column.unnameable => Some(Native::TextByCast),
+        (Scalar::Text | Scalar::Enum(_), "citext") if column.schema_forbidden => Some(Native::TextByCast),
         (Scalar::Text | Scalar::Enum(_), "citext") => Some(Native::Caseless(TypeName::new(&column.native_schema, &column.native))),
         (Scalar::Text | Scalar::Enum(_), "name") => Some(Native::TextByCast),
         (Scalar::Timestamp, "timestamp") => Some(Native::TimestampWithoutZone),

@@ -249,7 +249,7 @@ struct NativeType {
     not_null: bool,
     labels: Option<Vec<String>>,
     nested: bool,
-    unnameable: bool,
+    schema_forbidden: bool,
     modifier: i32,
     has_default: bool,
 }
@@ -265,7 +265,7 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
             not_null: row.try_get(5)?,
             labels: row.try_get(6)?,
             nested: row.try_get(7)?,
-            unnameable: row.try_get(8)?,
+            schema_forbidden: row.try_get(8)?,
             modifier: row.try_get(9)?,
             has_default: row.try_get(10)?,
         };
@@ -298,7 +298,7 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64,
             oid = native.element;
         } else {
             column.native_schema.clone_from(&native.schema);
-            column.unnameable = native.unnameable;
+            column.schema_forbidden = native.schema_forbidden;
             // An array of a domain over arrays: a manifest cannot express it.
             column.native = match native.schema.as_str() {
                 "pg_catalog" => native.name.clone(),
