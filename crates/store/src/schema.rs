@@ -108,7 +108,7 @@ pub struct Table {
     /// SQLite: the foreign keys without a target that start or end here, for which it refuses changes.
     pub obstacles: Vec<Obstacle>,
     /// Foreign keys that cannot be relations, and why: without a target on SQLite, over periods on PostgreSQL.
-    pub broken_keys: Vec<(ForeignKey, String)>,
+    pub foreign_keys_without_relation: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
     pub indexes: Vec<Vec<String>>,
 }

@@ -26,7 +26,7 @@ pub(super) fn offered_now(model: &Model) -> OfferedList {
 
 fn links(known: &mut OfferedList, table: &Table, model: &Model) {
     let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
-    let broken = table.broken_keys.iter().map(|(foreign_key, _)| foreign_key);
+    let broken = table.foreign_keys_without_relation.iter().map(|(foreign_key, _)| foreign_key);
     for foreign_key in foreign_keys(table).into_iter().chain(broken) {
         if only_joins || is_among(&model.linked, table, foreign_key) || model.seen.has_link(table, foreign_key, model.dialect) {
             known.add_link(table, foreign_key, Offered::Yes, model.dialect);

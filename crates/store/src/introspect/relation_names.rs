@@ -52,7 +52,7 @@ fn edges(model: &mut Model) -> Vec<Edge> {
                 _ => {}
             }
         }
-        for (foreign_key, reason) in &table.broken_keys {
+        for (foreign_key, reason) in &table.foreign_keys_without_relation {
             model.leave_out(from, foreign_key, reason);
         }
     }

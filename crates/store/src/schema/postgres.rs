@@ -168,7 +168,9 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             let foreign_key = ForeignKey { schema: row.try_get(1)?, table: row.try_get(2)?, columns, target_columns, on_delete };
             let table = &mut schema.tables[*place];
             if row.try_get(5)? {
-                table.broken_keys.push((foreign_key, "it joins periods that overlap, and a relation joins equal values".to_owned()));
+                table
+                    .foreign_keys_without_relation
+                    .push((foreign_key, "it joins periods that overlap, and a relation joins equal values".to_owned()));
             } else {
                 table.foreign_keys.push(foreign_key);
             }

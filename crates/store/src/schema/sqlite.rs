@@ -236,7 +236,7 @@ fn complete_foreign_keys(schema: &mut Schema) {
                 let reason_of = format!("the foreign key ({}) of {}: {reason}", columns.join(", "), own.name);
                 table.obstacles.push(Obstacle { columns, reason: reason_of.clone() });
                 obstacles.push((foreign_key.table.clone(), Obstacle { columns: foreign_key.target_columns.clone(), reason: reason_of }));
-                table.broken_keys.push((foreign_key, reason));
+                table.foreign_keys_without_relation.push((foreign_key, reason));
                 continue;
             }
             table.constraints.push(NamedConstraint::new(String::new(), ConstraintKind::ForeignKey, columns));
