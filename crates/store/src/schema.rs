@@ -106,7 +106,7 @@ pub struct Table {
     /// SQLite: whether a constraint says itself what a conflict does, such as `ON CONFLICT REPLACE`.
     pub decides_conflicts: bool,
     /// SQLite: the foreign keys without a target that start or end here, for which it refuses changes.
-    pub obstacles: Vec<Obstacle>,
+    pub broken_foreign_keys: Vec<BrokenForeignKey>,
     /// Foreign keys that cannot be relations, and why: without a target on SQLite, over periods on PostgreSQL.
     pub foreign_keys_without_relation: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
@@ -241,7 +241,7 @@ pub enum OnDelete {
 
 /// A foreign key without a target. SQLite refuses new rows and deletes on both sides of it, and updates of its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Obstacle {
+pub struct BrokenForeignKey {
     /// The columns of the foreign key in this table.
     pub columns: Vec<String>,
     /// Such as `the foreign key (a) of children: there is no table parents`.

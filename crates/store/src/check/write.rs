@@ -28,7 +28,7 @@ impl<'c> Checker<'c> {
         if !self.takes_changes(resource, table, rules) {
             return;
         }
-        self.obstacles(resource, table, rules);
+        self.broken_foreign_keys(resource, table, rules);
         self.trusted_key(resource, table, rules);
         self.unique_keys(resource, table, rules);
         self.version(resource, table, rules);
@@ -82,9 +82,9 @@ impl<'c> Checker<'c> {
     }
 
     /// SQLite refuses changes for a foreign key without a target.
-    fn obstacles(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
-        for obstacle in &table.obstacles {
-            let is_hit = |field: &Field| obstacle.columns.iter().any(|column| same(column, field.column.plain(), self.dialect));
+    fn broken_foreign_keys(&mut self, resource: &Resource, table: &Table, rules: &WriteRules) {
+        for broken in &table.broken_foreign_keys {
+            let is_hit = |field: &Field| broken.columns.iter().any(|column| same(column, field.column.plain(), self.dialect));
             let is_updated = |field: &Field| fills(field, WriteOperation::Update) && is_hit(field);
             let is_stopped = |operation: &WriteOperation| match statement(resource, *operation, table.impossible).0 {
                 "UPDATE" => resource.stored_fields().any(|(_, field)| is_updated(field)),
@@ -95,7 +95,7 @@ impl<'c> Checker<'c> {
                 continue;
             }
             let (shown, words) = (self.schema.shown(table, self.dialect), quoted_list(&stopped));
-            let message = format!("SQLite refuses {words} on table `{shown}` for {}", obstacle.reason);
+            let message = format!("SQLite refuses {words} on table `{shown}` for {}", broken.reason);
             let accepted = format!("correct the foreign key, or remove {words}");
             self.error(rules.line, format!("resource `{}`: {message}; {accepted}", resource.full_name));
         }

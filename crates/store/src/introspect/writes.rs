@@ -75,8 +75,8 @@ fn operations(draft: &mut Draft, dialect: Dialect) -> Changes {
     if !draft.has_key() || table.is_view || table.is_foreign_table {
         return Changes::default();
     }
-    if let Some(obstacle) = table.obstacles.first() {
-        draft.notes.push(format!("writes are left out: SQLite refuses changes for {}", obstacle.reason));
+    if let Some(broken) = table.broken_foreign_keys.first() {
+        draft.notes.push(format!("writes are left out: SQLite refuses changes for {}", broken.reason));
         return Changes::default();
     }
     if let Some(reason) = &draft.unwritable {

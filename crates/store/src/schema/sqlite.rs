@@ -7,7 +7,7 @@ use query::sql::Dialect;
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::check_clauses::{CheckClause, check_clauses, decides_conflicts, index_words};
-use super::{Changes, Column, ForeignKey, NamedConstraint, Obstacle, OnDelete, OwnValue, Schema, Table};
+use super::{BrokenForeignKey, Changes, Column, ForeignKey, NamedConstraint, OnDelete, OwnValue, Schema, Table};
 
 struct Kind {
     name: String,
@@ -225,7 +225,7 @@ fn foreign_keys(connection: &Connection, table: &mut Table) -> Result<()> {
 /// Corrects the spelling in foreign keys, fills in implied primary keys, and sets those without a target apart.
 fn complete_foreign_keys(schema: &mut Schema) {
     let known = schema.clone();
-    let (mut targets, mut obstacles) = (Vec::new(), Vec::new());
+    let (mut targets, mut broken_foreign_keys) = (Vec::new(), Vec::new());
     for table in &mut schema.tables {
         let Some(own) = known.find(None, &table.name, Dialect::Sqlite) else { continue };
         for mut foreign_key in std::mem::take(&mut table.foreign_keys) {
@@ -234,8 +234,9 @@ fn complete_foreign_keys(schema: &mut Schema) {
             targets.push(foreign_key.table.clone());
             if let Err(reason) = result {
                 let reason_of = format!("the foreign key ({}) of {}: {reason}", columns.join(", "), own.name);
-                table.obstacles.push(Obstacle { columns, reason: reason_of.clone() });
-                obstacles.push((foreign_key.table.clone(), Obstacle { columns: foreign_key.target_columns.clone(), reason: reason_of }));
+                table.broken_foreign_keys.push(BrokenForeignKey { columns, reason: reason_of.clone() });
+                broken_foreign_keys
+                    .push((foreign_key.table.clone(), BrokenForeignKey { columns: foreign_key.target_columns.clone(), reason: reason_of }));
                 table.foreign_keys_without_relation.push((foreign_key, reason));
                 continue;
             }
@@ -249,13 +250,13 @@ fn complete_foreign_keys(schema: &mut Schema) {
             schema.tables[place].referring.push(String::new());
         }
     }
-    for (name, obstacle) in obstacles {
+    for (name, broken) in broken_foreign_keys {
         let Some(place) = named(&schema.tables, &name) else { continue };
-        let known = &mut schema.tables[place].obstacles;
+        let known = &mut schema.tables[place].broken_foreign_keys;
         // A table may refer to itself.
-        match known.iter_mut().find(|known| known.reason == obstacle.reason) {
-            Some(known) => known.columns.extend(obstacle.columns),
-            None => known.push(obstacle),
+        match known.iter_mut().find(|known| known.reason == broken.reason) {
+            Some(known) => known.columns.extend(broken.columns),
+            None => known.push(broken),
         }
     }
 }
