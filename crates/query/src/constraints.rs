@@ -3,8 +3,8 @@
 
 mod constraint_fields;
 mod cycles;
+mod dependencies;
 mod derived;
-mod references;
 
 use crate::catalog::{self, Broken, Catalog, Constraint, Resolved, ResourceId};
 use crate::error::Error;
@@ -16,7 +16,7 @@ use crate::plan::check_constraint;
 use crate::pointer::Layer;
 
 pub use constraint_fields::ConstraintField;
-pub use references::{ConditionKind, Polarity, Reference, RowCondition};
+pub use dependencies::{ConditionDependency, ConditionKind, Polarity, RowCondition};
 
 impl Catalog {
     /// Resolves a manifest, or reports all its faults.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::catalog::{Catalog, FieldId, ResourceId};
 use crate::manifest::ManifestFault;
 
-use super::references::{Reference, references_of_constraint, references_of_field};
+use super::dependencies::{ConditionDependency, dependencies_of_constraint, dependencies_of_field};
 
 /// What a plan follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,16 +47,16 @@ fn leads_back(catalog: &Catalog, start: Node) -> bool {
 }
 
 fn next(catalog: &Catalog, node: Node) -> Vec<Node> {
-    let references = match node {
-        Node::Constraint(id) => references_of_constraint(catalog, id),
-        Node::Field(id, field) => references_of_field(catalog, id, field),
+    let dependencies = match node {
+        Node::Constraint(id) => dependencies_of_constraint(catalog, id),
+        Node::Field(id, field) => dependencies_of_field(catalog, id, field),
     };
-    references
+    dependencies
         .into_iter()
-        .filter_map(|reference| match reference {
-            Reference::Relation { relation, .. } => Some(Node::Constraint(relation.target)),
-            Reference::Field { resource, field } => Some(Node::Field(resource, field)),
-            Reference::Variable(_) => None,
+        .filter_map(|dependency| match dependency {
+            ConditionDependency::Relation { relation, .. } => Some(Node::Constraint(relation.target)),
+            ConditionDependency::Field { resource, field } => Some(Node::Field(resource, field)),
+            ConditionDependency::Variable(_) => None,
         })
         .collect()
 }

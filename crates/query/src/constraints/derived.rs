@@ -11,7 +11,7 @@ use crate::plan::check_constraint;
 use crate::pointer::Layer;
 use crate::statement::Statement;
 
-use super::references::{Reference, references_of_field};
+use super::dependencies::{ConditionDependency, dependencies_of_field};
 
 /// Sets the filters of a resource's derived fields, or returns their faults.
 pub(super) fn set_filters(catalog: &mut Catalog, broken: &Broken, id: ResourceId, declaration: &ResourceDeclaration) -> Vec<ManifestFault> {
@@ -77,11 +77,11 @@ pub(super) fn set_requirements(catalog: &mut Catalog) {
 
 /// The permissions of the resources that a field is computed from, and of masks on what it measures.
 fn collect(catalog: &Catalog, id: ResourceId, field: FieldId, permissions: &mut BTreeSet<String>) {
-    for reference in references_of_field(catalog, id, field) {
-        match reference {
-            Reference::Relation { relation, .. } => permissions.extend(catalog.resources[relation.target].permission.clone()),
-            Reference::Field { resource, field } => collect(catalog, resource, field, permissions),
-            Reference::Variable(_) => {}
+    for dependency in dependencies_of_field(catalog, id, field) {
+        match dependency {
+            ConditionDependency::Relation { relation, .. } => permissions.extend(catalog.resources[relation.target].permission.clone()),
+            ConditionDependency::Field { resource, field } => collect(catalog, resource, field, permissions),
+            ConditionDependency::Variable(_) => {}
         }
     }
     let resource = &catalog.resources[id];

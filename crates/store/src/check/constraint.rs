@@ -2,7 +2,7 @@
 //! derived fields.
 
 use query::catalog::{Resource, ResourceId};
-use query::constraints::{ConditionKind, Polarity, Reference, RowCondition};
+use query::constraints::{ConditionDependency, ConditionKind, Polarity, RowCondition};
 use query::messages::{did_you_mean_as, quoted_list};
 use query::policy::{ACCOUNT_VARIABLES, is_account_variable};
 
@@ -11,11 +11,11 @@ use super::Checker;
 impl Checker<'_> {
     pub(super) fn conditions(&mut self, id: ResourceId) {
         let resource = self.catalog.resource(id);
-        for RowCondition { kind, line, references } in self.catalog.conditions(id) {
+        for RowCondition { kind, line, dependencies } in self.catalog.conditions(id) {
             let what = described(kind, resource);
-            for reference in references {
-                match reference {
-                    Reference::Relation { path, relation, polarity: Polarity::Negated } => {
+            for dependency in dependencies {
+                match dependency {
+                    ConditionDependency::Relation { path, relation, polarity: Polarity::Negated } => {
                         let target = self.catalog.resource(relation.target);
                         if target.has_constraint() {
                             let inner = &target.full_name;
@@ -26,9 +26,9 @@ impl Checker<'_> {
                             self.warning(line, format!("{what}: {found}: {rows}{}", closed.unwrap_or_default()));
                         }
                     }
-                    Reference::Relation { .. } | Reference::Field { .. } => {}
-                    Reference::Variable(name) if is_account_variable(name) => {}
-                    Reference::Variable(name) => self.warning(line, format!("{what}: {}", unknown(kind, name))),
+                    ConditionDependency::Relation { .. } | ConditionDependency::Field { .. } => {}
+                    ConditionDependency::Variable(name) if is_account_variable(name) => {}
+                    ConditionDependency::Variable(name) => self.warning(line, format!("{what}: {}", unknown(kind, name))),
                 }
             }
         }

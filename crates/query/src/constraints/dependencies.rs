@@ -1,4 +1,4 @@
-//! The relations and account variables that the conditions of a manifest refer to, for `check` and for the search for cycles.
+//! The relations and account variables that the conditions of a manifest depend on, for `check` and for the search for cycles.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,20 @@ use crate::catalog::{Catalog, Constraint, Field, FieldId, Relation, Resource, Re
 use crate::json::Json;
 use crate::statement::{self, Clause, Entry, Inside, Statement};
 
+/// What a condition of the manifest depends on.
 #[derive(Clone, Debug)]
-pub enum Reference<'c> {
-    // The last relation of a dotted path such as `customer.country`.
-    Relation { path: String, relation: &'c Relation, polarity: Polarity },
-    // A derived field of related rows.
-    Field { resource: ResourceId, field: FieldId },
+pub enum ConditionDependency<'c> {
+    /// The last relation of a dotted path such as `customer.country`.
+    Relation {
+        path: String,
+        relation: &'c Relation,
+        polarity: Polarity,
+    },
+    /// A derived field of related rows.
+    Field {
+        resource: ResourceId,
+        field: FieldId,
+    },
     Variable(&'c str),
 }
 
@@ -27,7 +35,7 @@ pub enum Polarity {
 pub struct RowCondition<'c> {
     pub kind: ConditionKind<'c>,
     pub line: usize,
-    pub references: Vec<Reference<'c>>,
+    pub dependencies: Vec<ConditionDependency<'c>>,
 }
 
 /// Where the manifest declares a condition.
@@ -52,12 +60,12 @@ impl Catalog {
         ];
         let conditions = declared.into_iter().filter_map(|(kind, constraint)| {
             let Constraint { statement, line, .. } = constraint?;
-            Some(RowCondition { kind, line: *line, references: references_of_statement(self, id, statement) })
+            Some(RowCondition { kind, line: *line, dependencies: dependencies_of_statement(self, id, statement) })
         });
         let derived = resource.fields.iter().filter_map(|field| {
             let related = field.related()?;
-            let references = references_of_statement(self, resource.relations[related.relation].target, related.filter.as_ref()?);
-            Some(RowCondition { kind: ConditionKind::DerivedField(field), line: field.line, references })
+            let dependencies = dependencies_of_statement(self, resource.relations[related.relation].target, related.filter.as_ref()?);
+            Some(RowCondition { kind: ConditionKind::DerivedField(field), line: field.line, dependencies })
         });
         conditions.chain(derived).collect()
     }
@@ -68,65 +76,65 @@ impl Catalog {
         let resource = self.resource(id);
         let mut open: Vec<ResourceId> = vec![id];
         open.extend(resource.relations.iter().filter(|relation| !relation.many).map(|relation| relation.target));
-        let own = self.conditions(id).into_iter().flat_map(|condition| condition.references);
-        let shown = (0..resource.fields.len()).flat_map(|field| references_of_field(self, id, field));
-        let mut references: Vec<Reference<'_>> = own.chain(shown).collect();
+        let own = self.conditions(id).into_iter().flat_map(|condition| condition.dependencies);
+        let shown = (0..resource.fields.len()).flat_map(|field| dependencies_of_field(self, id, field));
+        let mut dependencies: Vec<ConditionDependency<'_>> = own.chain(shown).collect();
         let (mut reached, mut fields) = (BTreeSet::new(), BTreeSet::new());
         loop {
-            for reference in std::mem::take(&mut references) {
-                match reference {
-                    Reference::Relation { relation, .. } => open.push(relation.target),
-                    Reference::Field { resource, field } if fields.insert((resource, field)) => {
-                        references.extend(references_of_field(self, resource, field));
+            for dependency in std::mem::take(&mut dependencies) {
+                match dependency {
+                    ConditionDependency::Relation { relation, .. } => open.push(relation.target),
+                    ConditionDependency::Field { resource, field } if fields.insert((resource, field)) => {
+                        dependencies.extend(dependencies_of_field(self, resource, field));
                     }
-                    Reference::Field { .. } | Reference::Variable(_) => {}
+                    ConditionDependency::Field { .. } | ConditionDependency::Variable(_) => {}
                 }
             }
             let Some(next) = open.pop() else { break };
             if reached.insert(next) {
-                references.extend(references_of_constraint(self, next));
+                dependencies.extend(dependencies_of_constraint(self, next));
             }
         }
         reached
     }
 }
 
-/// What the `where` of a constraint refers to.
-pub(super) fn references_of_constraint(catalog: &Catalog, id: ResourceId) -> Vec<Reference<'_>> {
-    let mut walk = Walk { catalog, references: Vec::new() };
+/// What the `where` of a constraint depends on.
+pub(super) fn dependencies_of_constraint(catalog: &Catalog, id: ResourceId) -> Vec<ConditionDependency<'_>> {
+    let mut walk = Walk { catalog, dependencies: Vec::new() };
     if let Some(constraint) = &catalog.resource(id).constraint {
         let start = Position::of(id, catalog.resource(id));
         constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
     }
-    walk.references
+    walk.dependencies
 }
 
-/// What a condition on rows of a resource refers to, with the relations that it loads.
-fn references_of_statement<'c>(catalog: &'c Catalog, id: ResourceId, statement: &'c Statement) -> Vec<Reference<'c>> {
-    let mut walk = Walk { catalog, references: Vec::new() };
+/// What a condition on rows of a resource depends on, with the relations that it loads.
+fn dependencies_of_statement<'c>(catalog: &'c Catalog, id: ResourceId, statement: &'c Statement) -> Vec<ConditionDependency<'c>> {
+    let mut walk = Walk { catalog, dependencies: Vec::new() };
     let start = Position::of(id, catalog.resource(id));
     statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
     statement.relations.iter().for_each(|node| walk.node(&start, node));
-    walk.references
+    walk.dependencies
 }
 
-/// What the value of a derived field refers to: its relation, what it measures, and what its `where` names.
-pub(super) fn references_of_field(catalog: &Catalog, id: ResourceId, field: FieldId) -> Vec<Reference<'_>> {
+/// What the value of a derived field depends on: its relation, what it measures, and what its `where` names.
+pub(super) fn dependencies_of_field(catalog: &Catalog, id: ResourceId, field: FieldId) -> Vec<ConditionDependency<'_>> {
     let resource = catalog.resource(id);
-    let mut walk = Walk { catalog, references: Vec::new() };
+    let mut walk = Walk { catalog, dependencies: Vec::new() };
     if let Some(related) = resource.fields[field].related() {
         let relation = &resource.relations[related.relation];
         let target = Position::of(id, resource).below(catalog, relation);
-        walk.references.push(Reference::Relation { path: relation.name.clone(), relation, polarity: Polarity::Positive });
-        walk.references.extend(related.measured.and_then(|field| target.derived(field)));
+        walk.dependencies.push(ConditionDependency::Relation { path: relation.name.clone(), relation, polarity: Polarity::Positive });
+        walk.dependencies.extend(related.measured.and_then(|field| target.derived(field)));
         related.filter.iter().flat_map(|statement| &statement.filters).for_each(|clause| walk.clause(&target, clause));
     }
-    walk.references
+    walk.dependencies
 }
 
 struct Walk<'c> {
     catalog: &'c Catalog,
-    references: Vec<Reference<'c>>,
+    dependencies: Vec<ConditionDependency<'c>>,
 }
 
 /// The place of a clause in a constraint.
@@ -142,10 +150,10 @@ impl<'c> Position<'c> {
         Position { id, resource, path: String::new(), polarity: Polarity::Positive }
     }
 
-    /// A reference to a field, if it is computed from related rows.
-    fn derived(&self, field: FieldId) -> Option<Reference<'c>> {
+    /// The dependency on a field, if it is computed from related rows.
+    fn derived(&self, field: FieldId) -> Option<ConditionDependency<'c>> {
         self.resource.fields[field].related()?;
-        Some(Reference::Field { resource: self.id, field })
+        Some(ConditionDependency::Field { resource: self.id, field })
     }
 
     fn below(&self, catalog: &'c Catalog, relation: &'c Relation) -> Self {
@@ -174,12 +182,12 @@ impl<'c> Walk<'c> {
         match (position.resource.relation(name), inside) {
             (Some(relation), Inside::Object(clause)) => {
                 let below = position.below(self.catalog, relation);
-                self.references.push(Reference::Relation { path: below.path.clone(), relation, polarity: below.polarity });
+                self.dependencies.push(ConditionDependency::Relation { path: below.path.clone(), relation, polarity: below.polarity });
                 self.clause(&below, clause);
             }
             // The operators of a field have the shape of a clause.
             (None, Inside::Object(clause)) => {
-                self.references.extend(position.resource.field(name).and_then(|(id, _)| position.derived(id)));
+                self.dependencies.extend(position.resource.field(name).and_then(|(id, _)| position.derived(id)));
                 self.clause(position, clause);
             }
             (_, Inside::Plain(json)) => self.value(json),
@@ -188,7 +196,7 @@ impl<'c> Walk<'c> {
 
     fn value(&mut self, json: &'c Json) {
         match json {
-            Json::Text(text) if text.starts_with("$account.") => self.references.push(Reference::Variable(text)),
+            Json::Text(text) if text.starts_with("$account.") => self.dependencies.push(ConditionDependency::Variable(text)),
             Json::Array(items) => items.iter().for_each(|item| self.value(item)),
             _ => {}
         }
