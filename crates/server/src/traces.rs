@@ -123,13 +123,11 @@ struct Seen {
     operation: Option<String>,
 }
 
-/// What a statement is for.
+/// What a statement is for, in logs and traces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatementLabels<'a> {
     pub(crate) resource: &'a str,
     pub(crate) operation: &'static str,
-    /// OpenTelemetry's name of the database.
-    pub(crate) system: &'static str,
 }
 
 impl RequestTrace {
@@ -168,12 +166,12 @@ impl RequestTrace {
         }
     }
 
-    /// Sends the span of a statement that ended.
-    pub(crate) fn statement(&self, labels: StatementLabels<'_>, report: &StatementReport<'_>) {
+    /// Sends the span of a statement that ended. `system` is OpenTelemetry's name of the database.
+    pub(crate) fn statement(&self, labels: StatementLabels<'_>, system: &'static str, report: &StatementReport<'_>) {
         if self.0.statements.fetch_add(1, Ordering::Relaxed) >= MAX_STATEMENTS {
             return self.0.queue.drop_span();
         }
-        let StatementLabels { resource, operation, system } = labels;
+        let StatementLabels { resource, operation } = labels;
         let part = report.part.as_str();
         let name = format!("{operation} {resource} {part}");
         let mut span = self.span((new_span_id(), Some(self.0.span_id)), name, SpanKind::Client, report.started);

@@ -28,8 +28,8 @@ impl StatementObserver for StatementLog {
             self.span.in_scope(|| slow.note(&self.resource, self.operation, report));
         }
         if let Some(trace) = &self.trace {
-            let labels = StatementLabels { resource: &self.resource, operation: self.operation, system: self.system };
-            trace.statement(labels, report);
+            let labels = StatementLabels { resource: &self.resource, operation: self.operation };
+            trace.statement(labels, self.system, report);
         }
     }
 }
@@ -42,25 +42,18 @@ pub(super) fn for_answer(database: &Database, slow: Option<&SlowStatements>, res
         Operation::List => "list",
         Operation::Find => "find",
     };
-    let context = observed(slow, StatementNames { resource, operation }, database.dialect());
+    let context = observed(slow, StatementLabels { resource, operation }, database.dialect());
     limited(context, query.max_related_rows).until(Instant::now() + database.timeout())
-}
-
-/// What a statement belongs to, for logs and traces.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StatementNames<'n> {
-    pub(super) resource: &'n str,
-    pub(super) operation: &'static str,
 }
 
 /// The same for one write.
 pub(super) fn for_write(
     database: &Database,
     slow: Option<&SlowStatements>,
-    names: StatementNames<'_>,
+    labels: StatementLabels<'_>,
     max_related_rows: Option<u64>,
 ) -> AnswerContext {
-    limited(observed(slow, names, database.dialect()), max_related_rows).until(Instant::now() + database.timeout())
+    limited(observed(slow, labels, database.dialect()), max_related_rows).until(Instant::now() + database.timeout())
 }
 
 fn limited(context: AnswerContext, max_related_rows: Option<u64>) -> AnswerContext {
@@ -70,7 +63,7 @@ fn limited(context: AnswerContext, max_related_rows: Option<u64>) -> AnswerConte
     }
 }
 
-fn observed(slow: Option<&SlowStatements>, names: StatementNames<'_>, dialect: Dialect) -> AnswerContext {
+fn observed(slow: Option<&SlowStatements>, labels: StatementLabels<'_>, dialect: Dialect) -> AnswerContext {
     let trace = RequestTrace::current();
     if slow.is_none() && trace.is_none() {
         return AnswerContext::default();
@@ -79,7 +72,7 @@ fn observed(slow: Option<&SlowStatements>, names: StatementNames<'_>, dialect: D
         Dialect::Postgres | Dialect::Citus => "postgresql",
         Dialect::Sqlite => "sqlite",
     };
-    let StatementNames { resource, operation } = names;
+    let StatementLabels { resource, operation } = labels;
     let log = StatementLog { slow: slow.cloned(), trace, resource: resource.to_owned(), operation, system, span: tracing::Span::current() };
     AnswerContext::default().observed_by(Arc::new(log))
 }

@@ -17,9 +17,10 @@ use crate::caller::Caller;
 use crate::clock;
 use crate::problem::{NO_SUCH_PATH, Problem, WriteFaultCode, WriteProblem};
 use crate::random;
+use crate::traces::StatementLabels;
 
 use super::QueryService;
-use super::statement_log::{self, StatementNames};
+use super::statement_log;
 
 /// How often a write is tried if the database refuses it and a diagnosis finds no fault, the first time included.
 const MAX_UNEXPLAINED: usize = 3;
@@ -93,8 +94,8 @@ impl QueryService {
         };
         let (plan, query) = self.validate(caller.key(), size, make).await??;
         let slot = self.budgets.writes.acquire(caller.key()).await?;
-        let names = StatementNames { resource: &access.resource().full_name, operation: form.as_str() };
-        let context = statement_log::for_write(&self.reader.primary, self.reader.slow_statements(), names, self.catalog.max_rows());
+        let labels = StatementLabels { resource: &access.resource().full_name, operation: form.as_str() };
+        let context = statement_log::for_write(&self.reader.primary, self.reader.slow_statements(), labels, self.catalog.max_rows());
         let written = self.run(&writers.for_answer(context), &plan, query).await?;
         let is_one = form.takes_id() || (form == WriteForm::Create && !plan.is_list);
         Ok(WriteAnswer { count: written.count, rows: written.rows, is_one, dry_run: plan.dry_run, slot })
