@@ -25,7 +25,7 @@ pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, 
                         let differ = differ(of(end, &end.fields[field]), of_column(schema, pivot, column));
                         // If the field is cast anyway, the pivot's column is too.
                         let is_plain = matches!(end.fields[field].native, Native::Standard | Native::Varchar);
-                        if differ || (is_plain && takes_for_equal(schema, pivot, column)) {
+                        if differ || (is_plain && equates_different_strings(schema, pivot, column)) {
                             found.push((resource, field));
                         }
                     }
@@ -40,7 +40,8 @@ fn of_column<'s>(schema: &'s Schema, table: &TableName, column: &Identifier) -> 
     schema.table(table, Dialect::Postgres)?.column(column.plain(), Dialect::Postgres)?.collation.as_ref()
 }
 
-fn takes_for_equal(schema: &Schema, table: &TableName, column: &Identifier) -> bool {
+/// Whether the column compares by a rule that takes some different strings for equal, such as one without case.
+fn equates_different_strings(schema: &Schema, table: &TableName, column: &Identifier) -> bool {
     let found = schema.table(table, Dialect::Postgres).and_then(|table| table.column(column.plain(), Dialect::Postgres));
     found.is_some_and(|found| found.native == "citext" || found.collation.as_ref().is_some_and(|collation| !collation.deterministic))
 }
