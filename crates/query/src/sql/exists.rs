@@ -89,7 +89,7 @@ impl Context {
         let spreads = exists.relation.many && visits == Visits::Repeated;
         let is_key_in = match strategies.key_sets {
             KeySets::Every => true,
-            _ if strategies.begins_at_named_keys && is_pinned(exists) => true,
+            _ if strategies.starts_from_keys && is_pinned(exists) => true,
             _ if paths == Paths::Few => false,
             KeySets::EveryToMany => exists.relation.many,
             KeySets::AllButTheFirst => spreads && self.spread > 0,

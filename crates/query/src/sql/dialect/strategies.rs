@@ -19,7 +19,7 @@ pub(in crate::sql) struct Strategies {
     /// Which to-many filters become `key IN (SELECT …)` where several spread out.
     pub(in crate::sql) key_sets: KeySets,
     /// Whether a filter that names keys becomes `key IN (SELECT …)`, so that the query begins there.
-    pub(in crate::sql) begins_at_named_keys: bool,
+    pub(in crate::sql) starts_from_keys: bool,
     pub(in crate::sql) pivot_join: PivotJoin,
     pub(in crate::sql) path_join: PathJoin,
     pub(in crate::sql) lookup_join: LookupJoin,
@@ -97,7 +97,7 @@ pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies 
             // It may find the keys again for each row that an EXISTS visits.
             key_sets: KeySets::EveryToMany,
             // Its planner finds that out.
-            begins_at_named_keys: false,
+            starts_from_keys: false,
             pivot_join: PivotJoin::AllPairs,
             path_join: PathJoin::Table,
             // Groups are faster for sums, and slower for counts from an index alone: decision 0106 has the measurements.
@@ -114,7 +114,7 @@ pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies 
         Dialect::Citus => &Strategies {
             max_to_many: 0,
             key_sets: KeySets::Every,
-            begins_at_named_keys: false,
+            starts_from_keys: false,
             pivot_join: PivotJoin::AllPairs,
             path_join: PathJoin::Columns,
             lookup_join: LookupJoin::Groups,
@@ -131,7 +131,7 @@ pub(in crate::sql) const fn strategies(dialect: Dialect) -> &'static Strategies 
             // It finds the keys once, so that the others can use their indexes.
             key_sets: KeySets::AllButTheFirst,
             // It visits the rows around an EXISTS, whatever is inside.
-            begins_at_named_keys: true,
+            starts_from_keys: true,
             // It would read all pairs for each row: 6,000 rows and 300,000 pairs had not ended after half a minute.
             pivot_join: PivotJoin::KeyIn,
             path_join: PathJoin::Table,
