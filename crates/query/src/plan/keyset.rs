@@ -106,7 +106,7 @@ fn take_cursor(statement: &mut Statement, keys: &[CursorKey]) -> Option<Vec<Valu
 
 /// The position of a cursor. A clause with a value of another type is none, and the plan reports the value.
 fn position(clause: &Clause, keys: &[CursorKey]) -> Option<Vec<Value>> {
-    let position = cursor::read(keys, &next::clause(clause))?;
+    let position = cursor::read(keys, &next::clause_json(clause))?;
     let is_clean = |json: &Json| !matches!(json, Json::Text(text) if text.contains('\0'));
     keys.iter().zip(&position).map(|(key, json)| value::check(&key.scalar, json).ok().filter(|_| is_clean(json))).collect()
 }

@@ -207,20 +207,20 @@ fn relation(node: &RelationNode) -> Json {
 }
 
 /// A clause as it was written.
-pub(super) fn clause(clause: &Clause) -> Json {
+pub(super) fn clause_json(clause: &Clause) -> Json {
     Json::Object(entries(clause))
 }
 
-fn entries(clause_: &Clause) -> Vec<(String, Json)> {
-    let clauses = |all: &[Clause]| Json::Array(all.iter().map(clause).collect());
+fn entries(clause: &Clause) -> Vec<(String, Json)> {
+    let clauses = |all: &[Clause]| Json::Array(all.iter().map(clause_json).collect());
     let entry = |entry: &Entry| match entry {
         Entry::And(_, all) => Some(("and".to_owned(), clauses(all))),
         Entry::Or(_, any) => Some(("or".to_owned(), clauses(any))),
-        Entry::Not(_, inner) => Some(("not".to_owned(), clause(inner))),
+        Entry::Not(_, inner) => Some(("not".to_owned(), clause_json(inner))),
         // They are faults, and a statement with a fault has no next one.
         Entry::Refused | Entry::Malformed { .. } => None,
-        Entry::Named { name, inside: Inside::Object(inner), .. } => Some((name.to_string(), clause(inner))),
+        Entry::Named { name, inside: Inside::Object(inner), .. } => Some((name.to_string(), clause_json(inner))),
         Entry::Named { name, inside: Inside::Plain(json), .. } => Some((name.to_string(), json.clone())),
     };
-    clause_.entries.iter().filter_map(entry).collect()
+    clause.entries.iter().filter_map(entry).collect()
 }
