@@ -109,7 +109,7 @@ impl Quote {
 
 /// Parses the URL. No message quotes a secret.
 pub(super) fn parse(url: &str) -> Result<Dsn, Error> {
-    let parts = Parts::of(url).ok_or_else(|| invalid("it starts with postgres:// or postgresql://"))?;
+    let parts = Parts::of(url).ok_or_else(|| invalid("it must start with postgres:// or postgresql://"))?;
     check_no_password_left(&parts)?;
     let mut values = authority(&parts)?;
     let mut password = None;
