@@ -220,7 +220,7 @@ fn check_hosts(values: &Values<'_>) -> Result<(), Error> {
     let count = hosts.max(addresses);
     let fits = |listed: usize| listed == 0 || listed == count;
     if !fits(hosts) || !fits(addresses) || !(ports == 1 || fits(ports)) {
-        return Err(invalid("it has as many of host, hostaddr and port as of the others, or one port for all"));
+        return Err(invalid("host, hostaddr and port need equally many entries; one port may stand for all hosts"));
     }
     if addresses == 0 && values.get("host").is_none_or(|hosts| hosts.split(',').any(str::is_empty)) {
         return Err(invalid(
