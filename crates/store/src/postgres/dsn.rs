@@ -185,7 +185,7 @@ fn read_query<'u>(query: &'u str, quote: Quote, values: &mut Values<'u>) -> Resu
             return Err(invalid(&format!("{named} is not supported; take it out")));
         };
         if !words.is_empty() && !words.contains(&value.as_ref()) {
-            return Err(invalid(&format!("{name} is {}; {}", either(words), quote.found(&value))));
+            return Err(invalid(&format!("{name} must be {}; {}", one_of(words), quote.found(&value))));
         }
         match *name {
             "port" => check_ports(&value, quote)?,
@@ -198,12 +198,11 @@ fn read_query<'u>(query: &'u str, quote: Quote, values: &mut Values<'u>) -> Resu
     Ok(())
 }
 
-/// `a, b or c`
-fn either(words: &[&str]) -> String {
+/// `a`, or `one of a, b, c`
+fn one_of(words: &[&str]) -> String {
     match words {
-        [] => String::new(),
         [word] => (*word).to_owned(),
-        [words @ .., last] => format!("{} or {last}", words.join(", ")),
+        words => format!("one of {}", words.join(", ")),
     }
 }
 
@@ -338,7 +337,7 @@ mod tests {
             assert_eq!(parse(&format!("postgres://h/d?target_session_attrs={word}")).expect("a URL").role, wanted);
         }
         let message = refusal("postgres://h/d?target_session_attrs=master");
-        assert!(message.contains("any, read-write, read-only, primary, standby or prefer-standby"), "{message}");
+        assert!(message.contains("one of any, read-write, read-only, primary, standby, prefer-standby"), "{message}");
         for (parameter, name) in [
             ("sslcert=a.pem", "sslcert"),
             ("gssencmode=require", "gssencmode"),
@@ -389,7 +388,10 @@ mod tests {
             parse("postgres://u:p@h:5433/d?sslmode=verify-full&sslrootcert=%2Fa%20b.pem&application_name=x").expect("a URL");
         assert_eq!(tls, TlsSettings { mode: TlsMode::VerifyFull, root: Some("/a b.pem".to_owned()) });
         assert_eq!(config.get_application_name(), Some("x"));
-        assert!(refusal("postgres://h/d?sslmode=maybe").contains("disable, allow, prefer, require, verify-ca or verify-full"));
+        assert!(
+            refusal("postgres://h/d?sslmode=maybe")
+                .contains("sslmode must be one of disable, allow, prefer, require, verify-ca, verify-full; found \"maybe\"")
+        );
     }
 
     // contract B1.2
