@@ -155,7 +155,7 @@ fn authority<'u>(parts: &Parts<'u>) -> Result<Values<'u>, Error> {
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
     for one in parts.hosts.split(',').filter(|_| !parts.hosts.is_empty()) {
         let (host, port) = match one.strip_prefix('[').map(|rest| rest.split_once(']')) {
-            Some(None) => return Err(invalid("an IPv6 address ends with ]")),
+            Some(None) => return Err(invalid("close the IPv6 address with ]")),
             Some(Some((host, rest))) => (host, rest.strip_prefix(':').unwrap_or(rest)),
             None => one.split_once(':').unwrap_or((one, "")),
         };
