@@ -260,7 +260,7 @@ fn percent_decoded(text: &str) -> Result<PercentDecode<'_>, Error> {
     if text.split('%').skip(1).all(is_byte) {
         return Ok(percent_decode_str(text));
     }
-    Err(invalid("two hexadecimal digits other than 00 follow a percent sign; write %25 for the sign itself"))
+    Err(invalid("write %25 for a percent sign; otherwise two hexadecimal digits other than 00 must follow it"))
 }
 
 fn invalid_number(key: &str, value: &str, quote: Quote) -> Error {
