@@ -22,7 +22,7 @@ use crate::settings::{HostFigures, Reachability};
 
 use super::connection_attempt::{AttemptRequest, FailureKind, RawConnection, connect};
 use super::dsn::{Dsn, DsnHost};
-use super::host::{Attempt, Endpoint, HostTimeouts, PROBE_INTERVAL, PostgresHost};
+use super::host::{Endpoint, HostAttempt, HostTimeouts, PROBE_INTERVAL, PostgresHost};
 use super::host_state::{AttemptEnd, Condition};
 use super::resolver::{Found, Name};
 use super::server_role::WantedRole;
@@ -180,7 +180,7 @@ impl Connector {
     }
 
     /// Tries a host, within `connect_timeout`. While the attempt of another request goes on, its end decides.
-    async fn try_host(&self, host: Arc<PostgresHost>, mut attempt: Option<Attempt>, setup: &str) -> Result<RawConnection, HostFailure> {
+    async fn try_host(&self, host: Arc<PostgresHost>, mut attempt: Option<HostAttempt>, setup: &str) -> Result<RawConnection, HostFailure> {
         if attempt.is_none() {
             host.end_of_attempt().await;
             attempt = Some(&host).filter(|host| host.condition() == Condition::Answering).and_then(PostgresHost::begin_attempt);

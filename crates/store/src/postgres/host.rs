@@ -90,7 +90,7 @@ pub(super) struct Observation {
 }
 
 /// A new connection for a request. If it is dropped without an end after a while, other hosts come first.
-pub(super) struct Attempt {
+pub(super) struct HostAttempt {
     observation: Observation,
     has_ended: bool,
 }
@@ -136,9 +136,9 @@ impl PostgresHost {
     }
 
     /// Begins a new connection for a request; none if the host did not answer the last one, which began just now.
-    pub(super) fn begin_attempt(self: &Arc<Self>) -> Option<Attempt> {
+    pub(super) fn begin_attempt(self: &Arc<Self>) -> Option<HostAttempt> {
         let may_begin = self.state().begin_attempt(Instant::now());
-        may_begin.then(|| Attempt { observation: Observation::of(self), has_ended: false })
+        may_begin.then(|| HostAttempt { observation: Observation::of(self), has_ended: false })
     }
 
     /// Begins to ask the host for a sign of life; none if that happens already or happened since then.
@@ -206,7 +206,7 @@ impl PostgresHost {
     }
 }
 
-impl Attempt {
+impl HostAttempt {
     pub(super) fn end(mut self, end: AttemptEnd) {
         self.has_ended = true;
         let host = &self.observation.host;
@@ -215,7 +215,7 @@ impl Attempt {
     }
 }
 
-impl Drop for Attempt {
+impl Drop for HostAttempt {
     fn drop(&mut self) {
         let Observation { host, began, .. } = &self.observation;
         if !self.has_ended && began.elapsed() >= host.timeouts.probe_delay {

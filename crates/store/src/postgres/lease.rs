@@ -13,7 +13,6 @@ use crate::Error;
 
 use super::cancel::cancel;
 use super::connection_host::NoAnswer;
-use super::pool::LastPage;
 use super::{CONNECT_TIMEOUT, Connection, Manager};
 
 /// How long a cancelled statement may take to end before the request to cancel it is repeated.
@@ -43,6 +42,14 @@ pub(crate) enum LeaseState {
     InTransaction,
     /// Returning to the pool. If that fails, the connection is closed.
     Returning,
+}
+
+/// The last page of a prepared statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastPage {
+    /// The total was needed too.
+    Full,
+    Partial,
 }
 
 impl Lease {

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::assemble::{After, Batch, Portion};
 use crate::run::{BatchSize, PageTotal, StatementPart, is_cached, page_total};
 
-use super::pool::LastPage;
+use super::lease::LastPage;
 use super::read_retries::ReadRetries;
 use super::rows::{collect, count, open, total};
 use super::stream::load;

@@ -20,7 +20,7 @@ use super::bind;
 use super::connection_attempt::{DriverTask, FailureKind, RawConnection};
 use super::connection_host::ConnectionHost;
 use super::connector::{ConnectError, Connector};
-use super::lease::Lease;
+use super::lease::{LastPage, Lease};
 use super::pooler::{Pooling, PoolingProbe};
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
@@ -65,14 +65,6 @@ pub(crate) struct Connection {
 pub(super) struct PreparedStatement {
     statement: Statement,
     pub(super) last_page: LastPage,
-}
-
-/// The last page of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LastPage {
-    /// The total was needed too.
-    Full,
-    Partial,
 }
 
 impl Manager {
