@@ -211,7 +211,8 @@ fn execute(command: AnyCommand) -> Result<ExitCode, CommandError> {
         AnyCommand::Configured(command) => command,
     };
     let config = match Config::from_environment() {
-        Err(error) if matches!(command, Command::Serve { .. }) => return serve::log_config_error(error),
+        Err(errors) if matches!(command, Command::Serve { .. }) => return serve::log_config_errors(&errors),
+        Err(errors) if matches!(command, Command::Check { json: true }) => return check::print_config_errors(&errors),
         read => read?,
     };
     runtime.block_on(run_configured(&config, command))

@@ -1,6 +1,8 @@
 //! The settings, read once from the environment. No other file reads environment variables.
 
 mod allowed_hosts;
+mod errors;
+mod logs;
 mod memory_limit;
 mod near_names;
 pub mod satellite;
@@ -19,33 +21,16 @@ use identity::grant::{FAMILY_SECONDS, GRACE_SECONDS, MAX_GRACE_SECONDS, RefreshR
 use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::{DatabaseSettings, Mapping, Prepare};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::budget::{BudgetSettings, Budgets};
 
 pub use allowed_hosts::AllowedHosts;
+pub use errors::{ConfigError, ConfigErrors};
+use logs::{log_filter, slow_statement};
 pub use satellite::{Binding, SatelliteSettings, Secret};
 use setting::{Environment, Setting, invalid};
 pub use traces::{ParentDecision, Sampler, TraceSettings};
 use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network, write_url};
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{variable}: {problem}")]
-pub struct ConfigError {
-    variable: &'static str,
-    problem: String,
-}
-
-impl ConfigError {
-    pub fn missing(variable: &'static str) -> Self {
-        ConfigError { variable, problem: "is missing".to_owned() }
-    }
-
-    /// Both errors in one message.
-    fn and(self, other: &ConfigError) -> Self {
-        ConfigError { variable: self.variable, problem: format!("{}; {other}", self.problem) }
-    }
-}
 
 pub(crate) const DEFAULT_DATABASE_URL: &str = "sqlite://peristyle.db";
 
@@ -56,7 +41,7 @@ pub struct Config {
     pub private_key_path: PathBuf,
     pub key_mode: KeyMode,
     /// The settings of a satellite. An error is reported only by a satellite; other processes do not need them.
-    pub satellite: Result<SatelliteSettings, ConfigError>,
+    pub satellite: Result<SatelliteSettings, ConfigErrors>,
     pub refresh: RefreshRules,
     /// The DSN of the replica state, if replicas share it.
     pub redis_url: Option<String>,
@@ -139,17 +124,26 @@ impl std::fmt::Debug for Config {
 
 impl Config {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-    pub fn from_environment() -> Result<Self, ConfigError> {
+    pub fn from_environment() -> Result<Self, ConfigErrors> {
         let mut values = HashMap::new();
         for name in VARIABLES.split(' ') {
             match std::env::var(name) {
                 Ok(value) => _ = values.insert(name, value),
                 Err(std::env::VarError::NotPresent) => {}
-                Err(std::env::VarError::NotUnicode(_)) => return Err(ConfigError { variable: name, problem: "is not UTF-8".to_owned() }),
+                Err(std::env::VarError::NotUnicode(_)) => {
+                    return Err(ConfigError { variable: name, problem: "is not UTF-8".to_owned() }.into());
+                }
             }
         }
-        near_names::refuse(std::env::vars_os(), &values)?;
-        let mut config = Self::from_values(&values)?;
+        let near_names = near_names::find(std::env::vars_os(), &values);
+        let read = Self::from_values(&values);
+        let mut config = match near_names.ok() {
+            Ok(()) => read?,
+            Err(mut errors) => {
+                errors.0.extend(read.err().into_iter().flat_map(|other| other.0));
+                return Err(errors);
+            }
+        };
         if let Some(traces) = &mut config.traces {
             traces.ignored = traces::ignored(std::env::vars_os());
         }
@@ -162,7 +156,34 @@ impl Config {
         if std::env::var("LOG_FORMAT").is_ok_and(|format| format == "json") { LogFormat::Json } else { LogFormat::Text }
     }
 
-    fn from_values(values: &HashMap<&'static str, String>) -> Result<Self, ConfigError> {
+    fn from_values(values: &HashMap<&'static str, String>) -> Result<Self, ConfigErrors> {
+        let mut rest = values.clone();
+        let mut errors = ConfigErrors::default();
+        loop {
+            match Self::read(&rest) {
+                Ok(config) if errors.0.is_empty() => return Ok(config),
+                Ok(config) => {
+                    let lacks = config.satellite.err().filter(|_| config.strategy == Strategy::PlatformHub);
+                    let lacks: Vec<_> = lacks.into_iter().flat_map(|lacks| lacks.0).filter(|lack| !errors.concern(lack.variable)).collect();
+                    errors.0.extend(lacks);
+                    return Err(errors);
+                }
+                Err(error) => {
+                    // The next errors are found without this setting, and without those that depend on it.
+                    let is_set = rest.remove(error.variable).is_some();
+                    if error.variable.starts_with("DATABASE_URL") {
+                        rest.retain(|name, _| !name.starts_with("DATABASE_READ_URL") && !name.starts_with("DATABASE_WRITE_URL"));
+                    }
+                    errors.0.push(error);
+                    if !is_set {
+                        return Err(errors);
+                    }
+                }
+            }
+        }
+    }
+
+    fn read(values: &HashMap<&'static str, String>) -> Result<Self, ConfigError> {
         let values = &secret_files::read(values)?;
         let env = Environment(values);
         let setting = |name| env.setting(name);
@@ -253,27 +274,6 @@ const VARIABLES: &str = "\
     OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_HEADERS_FILE OTEL_SERVICE_NAME \
     OTEL_TRACES_SAMPLER OTEL_TRACES_SAMPLER_ARG";
 
-/// LOG_SLOW_STATEMENTS: a number counts milliseconds, a time has its unit; 0 is off.
-fn slow_statement(setting: &Setting<'_>) -> Result<Option<Duration>, ConfigError> {
-    let Some(value) = setting.value else { return Ok(None) };
-    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    let duration = if is_number { value.parse().ok().map(Duration::from_millis) } else { setting.duration(Duration::ZERO).ok() };
-    let accepted = "milliseconds such as 250, a time such as 250ms or 2s, or 0 for off; at most a day";
-    let duration =
-        duration.filter(|duration| *duration <= Duration::from_secs(86_400)).ok_or_else(|| invalid(setting.name, value, accepted))?;
-    Ok(Some(duration).filter(|duration| !duration.is_zero()))
-}
-
-fn log_filter(text: &str) -> Result<String, ConfigError> {
-    // A word that is no level would count as the name of a module, and silence everything else.
-    let mut words = text.split(',').filter(|word| !word.is_empty() && !word.contains(['=', '[', '{', '}']));
-    let levels = words.all(|word| word.parse::<LevelFilter>().is_ok());
-    match tracing_subscriber::EnvFilter::try_new(text) {
-        Ok(_) if levels => Ok(text.to_owned()),
-        _ => Err(invalid("LOG", text, "a level (off, error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
-    }
-}
-
 fn strategy(word: &str) -> Result<Strategy, ConfigError> {
     Strategy::from_word(word).ok_or_else(|| {
         let words = Strategy::ALL.map(Strategy::as_str).join(", ");
@@ -285,7 +285,7 @@ fn strategy(word: &str) -> Result<Strategy, ConfigError> {
 mod tests {
     use super::*;
 
-    fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigError> {
+    fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigErrors> {
         Config::from_values(&pairs.iter().map(|(key, value)| (*key, (*value).to_owned())).collect())
     }
 
@@ -401,12 +401,6 @@ mod tests {
             let message = config(&[("DATABASE_URL", "postgres://h/d"), ("DATABASE_READ_URL", url)]).expect_err(url).to_string();
             assert!(message.ends_with("accepted is postgres://…, the DSN of a PostgreSQL read replica"), "{message}");
         }
-    }
-
-    #[test]
-    fn slow_statements_are_logged_from_a_number_of_milliseconds() {
-        let slow = |text| config(&[("LOG_SLOW_STATEMENTS", text)]).expect(text).slow_statement;
-        assert_eq!((slow(""), slow("0"), slow("250")), (None, None, Some(Duration::from_millis(250))));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use store::hub_records::Records;
 
 use crate::boot::{self, CatalogError, Content};
 use crate::boot_error::{BootError, unusable};
-use crate::config::Config;
+use crate::config::{Config, ConfigErrors};
 
 use super::output::{OutputFormat, print};
 use super::{CommandError, replica_check};
@@ -46,15 +46,13 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCod
     };
     // A machine that checks the manifest need not have the secrets of the server.
     compared.others.extend(settings.map(|BootError(message)| (Severity::Warning, format!("`serve` refuses these settings: {message}"))));
-    let severities =
-        || compared.findings.iter().map(|finding| finding.severity).chain(compared.others.iter().map(|(severity, _)| *severity));
-    let errors = severities().filter(|severity| *severity == Severity::Error).count();
-    let warnings = severities().count() - errors;
-    print(&match output {
-        OutputFormat::Text => compared.text(config, (errors, warnings)),
-        OutputFormat::Json => compared.to_json(config, (errors, warnings)).to_string(),
-    })?;
-    Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    compared.print(&config.manifest.path().display().to_string(), output)
+}
+
+/// Prints invalid settings as `check` prints everything that is to fix.
+pub(super) fn print_config_errors(errors: &ConfigErrors) -> Result<ExitCode, CommandError> {
+    let others = errors.iter().map(|error| (Severity::Error, error.to_string())).collect();
+    Comparison { others, ..Comparison::default() }.print("", OutputFormat::Json)
 }
 
 async fn compare(config: &Config) -> Result<Comparison, CatalogError> {
@@ -91,8 +89,18 @@ fn ungrantable_permissions(catalog: &Catalog) -> impl Iterator<Item = Finding> {
 }
 
 impl Comparison {
-    fn text(&self, config: &Config, (errors, warnings): (usize, usize)) -> String {
-        let file = config.manifest.path().display();
+    fn print(&self, file: &str, output: OutputFormat) -> Result<ExitCode, CommandError> {
+        let severities = || self.findings.iter().map(|finding| finding.severity).chain(self.others.iter().map(|(severity, _)| *severity));
+        let errors = severities().filter(|severity| *severity == Severity::Error).count();
+        let warnings = severities().count() - errors;
+        print(&match output {
+            OutputFormat::Text => self.text(file, (errors, warnings)),
+            OutputFormat::Json => self.to_json(file, (errors, warnings)).to_string(),
+        })?;
+        Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn text(&self, file: &str, (errors, warnings): (usize, usize)) -> String {
         let line = |finding: &Finding| format!("{}: {file}:{}: {}", finding.severity.as_str(), finding.line, finding.message);
         let mut lines: Vec<String> = self.findings.iter().map(line).collect();
         lines.extend(self.others.iter().map(|(severity, message)| format!("{}: {message}", severity.as_str())));
@@ -100,8 +108,7 @@ impl Comparison {
         lines.join("\n")
     }
 
-    fn to_json(&self, config: &Config, (errors, warnings): (usize, usize)) -> Value {
-        let file = config.manifest.path().display().to_string();
+    fn to_json(&self, file: &str, (errors, warnings): (usize, usize)) -> Value {
         let at_line =
             |found: &Finding| json!({ "severity": found.severity.as_str(), "file": file, "line": found.line, "message": found.message });
         let mut findings: Vec<Value> = self.findings.iter().map(at_line).collect();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::config::{Config, ConfigError, LogFormat};
+use crate::config::{Config, ConfigErrors, LogFormat};
 use crate::metrics::Metrics;
 use crate::reload::Hangups;
 use crate::reload::pid_file::PidFile;
@@ -43,16 +43,21 @@ pub(super) async fn run(config: &Config, stop_on: StopOn, output: OutputFormat) 
     }
 }
 
-/// Reports an invalid setting in the log format of the server.
-pub(super) fn log_config_error(error: ConfigError) -> Result<ExitCode, CommandError> {
+/// Reports invalid settings in the log format of the server.
+pub(super) fn log_config_errors(errors: &ConfigErrors) -> Result<ExitCode, CommandError> {
     match Config::log_format_alone() {
-        LogFormat::Text => Err(error.into()),
+        LogFormat::Text => Err(errors.clone().into()),
         format @ LogFormat::Json => {
             logging::start("error", format);
-            tracing::error!("{error}");
+            tracing::error!("{errors}");
             Ok(ExitCode::FAILURE)
         }
     }
+}
+
+/// A URL that a browser on this machine can open: 0.0.0.0 is an address to listen on, and none to connect to.
+fn reachable(url: &str) -> String {
+    url.replacen("//0.0.0.0:", "//localhost:", 1).replacen("//[::]:", "//localhost:", 1)
 }
 
 fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, CommandError> {
@@ -95,7 +100,7 @@ async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result
     let limits = listen::Limits::new(&state.queries.budgets, config);
     let routes = Routes::new(state, config, metrics);
     // Nothing that can fail comes after this line: a program that waits for it can send requests now.
-    let docs = format!("{}/docs", config.app_url);
+    let docs = format!("{}/docs", reachable(&config.app_url));
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), docs, "serving");
     if output == OutputFormat::Json {
         let (url, strategy) = (&config.app_url, config.strategy.as_str());

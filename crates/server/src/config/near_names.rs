@@ -1,29 +1,33 @@
-//! Refuses an environment variable that looks like a setting and is none, such as DATABSE_URL.
+//! Finds an environment variable that looks like a setting and is none, such as DATABSE_URL.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 
-use super::{ConfigError, VARIABLES};
+use super::{ConfigError, ConfigErrors, VARIABLES};
 
 /// Variables of other programs with names this close to a setting.
-const FOREIGN: [&str; 11] = [
+const FOREIGN: [&str; 14] = [
     "AUTH_CLIENT_ID",
     "AUTH_CLIENT_SECRET",
     "AUTH_REDIRECT_URI",
     "AUTH_REDIRECT_URL",
+    "DATABASE_READ_USER",
+    "DATABASE_WRITE_USER",
     "OAUTH2_CLIENT_ID",
     "OAUTH2_CLIENT_SECRET",
     "OAUTH2_REDIRECT_URI",
     "OAUTH2_REDIRECT_URL",
+    "OAUTH_CLIENT_URI",
     "PIDFILE",
     "SSL_CERTFILE",
     "SSL_CRT_FILE",
 ];
 
-/// Names that are far from the setting, and mean it all the same: other settings name a file so.
-const SYNONYMS: [(&str, &str); 4] = [
+/// Names that are far from the setting that they mean: other settings name a file so.
+const SYNONYMS: [(&str, &str); 5] = [
     ("OAUTH_PRIVATE_KEY", "OAUTH_PRIVATE_KEY_PATH"),
     ("OAUTH_PRIVATE_KEY_FILE", "OAUTH_PRIVATE_KEY_PATH"),
+    ("OAUTH_STRATEGIES", "OAUTH_STRATEGY"),
     ("PERISTYLE_MANIFEST_FILE", "PERISTYLE_MANIFEST"),
     ("PERISTYLE_MANIFEST_PATH", "PERISTYLE_MANIFEST"),
 ];
@@ -33,11 +37,8 @@ const PREFIX: &str = "PERISTYLE";
 /// How many typing errors the prefix may have.
 const MAX_PREFIX_DISTANCE: usize = 2;
 
-/// Refuses variables that are probably meant as a setting that is not set.
-pub(super) fn refuse(
-    environment: impl Iterator<Item = (OsString, OsString)>,
-    values: &HashMap<&'static str, String>,
-) -> Result<(), ConfigError> {
+/// An error for each variable that is probably meant as a setting that is not set.
+pub(super) fn find(environment: impl Iterator<Item = (OsString, OsString)>, values: &HashMap<&'static str, String>) -> ConfigErrors {
     let has_value = |name: &str| values.get(name).is_some_and(|value| !value.is_empty());
     // The setting itself, or the variable that names its file.
     let is_set = |name: &str| has_value(name) || has_value(&format!("{name}_FILE")) || name.strip_suffix("_FILE").is_some_and(has_value);
@@ -46,9 +47,9 @@ pub(super) fn refuse(
     names.sort_unstable();
     let errors = names.iter().filter_map(|name| {
         let variable = meant(name).filter(|variable| !is_set(variable))?;
-        Some(ConfigError { variable, problem: format!("is not set, but {name:?} is, which is no setting; rename it or remove it") })
+        Some(ConfigError { variable, problem: format!("is not set; {name:?} is set and is no setting; rename or remove it") })
     });
-    errors.reduce(|all, error| all.and(&error)).map_or(Ok(()), Err)
+    ConfigErrors(errors.collect())
 }
 
 /// The setting that a name probably means, if it is not a setting itself.
@@ -113,7 +114,7 @@ mod tests {
     fn refusal(pairs: &[(&str, &str)], set: &[(&'static str, &str)]) -> Option<String> {
         let environment = pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let values = set.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        refuse(environment, &values).err().map(|error| error.to_string())
+        find(environment, &values).ok().err().map(|errors| errors.to_string())
     }
 
     #[test]
@@ -135,6 +136,7 @@ mod tests {
             ("OAUTH_PRIVATE_KEY_FILE", "OAUTH_PRIVATE_KEY_PATH"),
             ("PERISTYLE_MANIFEST_FILE", "PERISTYLE_MANIFEST"),
             ("OAUTH_STRATEGIE", "OAUTH_STRATEGY"),
+            ("OAUTH_STRATEGIES", "OAUTH_STRATEGY"),
             ("TRUSTED_PROXYS", "TRUSTED_PROXIES"),
             ("DATABASE_RAED_URL", "DATABASE_READ_URL"),
             ("OAUTH_REDIRECT_URL", "OAUTH_REDIRECT_URI"),
@@ -144,7 +146,7 @@ mod tests {
             ("MAX_CONNECTION", "MAX_CONNECTIONS"),
         ] {
             let message = refusal(&[(found, "sesame")], &[]).unwrap_or_else(|| panic!("{found} passes"));
-            assert_eq!(message, format!("{meant}: is not set, but {found:?} is, which is no setting; rename it or remove it"));
+            assert_eq!(message, format!("{meant}: is not set; {found:?} is set and is no setting; rename or remove it"));
         }
         let both = refusal(&[("REDIS_ULR", "x"), ("DATABSE_URL", "x")], &[]).expect("a refusal");
         assert!(both.contains("DATABASE_URL: ") && both.contains("REDIS_URL: ") && both.lines().count() == 1, "{both}");
@@ -160,7 +162,7 @@ mod tests {
             DATABASE_PORT_5432_TCP PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE PGSSLMODE POSTGRES_URL POSTGRES_DB DB_URL \
             API_URL WEB_URL APP_URI APP_NAME APP_ENV APP_PORT APP_KEY REDIS_URI REDIS_HOST REDIS_PORT REDIS_TLS_URL \
             PERISTYLE_APP_SERVICE_HOST PERISTYLE_APP_PORT PERISTYLE_REDIS_PORT PERISTYLE_DATABASE_PORT PERISTYLE_HUB_PORT_4000_TCP_PROTO \
-            AUTH_REDIRECT_URL OAUTH2_REDIRECT_URL SSL_CRT_FILE \
+            AUTH_REDIRECT_URL OAUTH2_REDIRECT_URL SSL_CRT_FILE DATABASE_READ_USER DATABASE_WRITE_USER OAUTH_CLIENT_URI \
             OAUTH2_CLIENT_ID AUTH_CLIENT_SECRET OAUTH_TOKEN OAUTH_CLIENT_NAME SSL_CERT_DIR SSL_CERTFILE PIDFILE \
             PERISTYLE_PORT PERISTYLE_SERVICE_HOST PERISTYLE_SERVICE_PORT PERISTYLE_PORT_4000_TCP_ADDR PERISTYLE_TEST_POSTGRES PERISTYLE_BINARY \
             KUBERNETES_SERVICE_HOST KUBERNETES_PORT_443_TCP GITHUB_ACTIONS GITLAB_CI DOCKER_HOST HOSTNAME LISTENER METRICS_PORT \

@@ -9,7 +9,7 @@ use rustls::pki_types::pem::PemObject;
 use zeroize::Zeroizing;
 
 use super::setting::without_credentials;
-use super::{ConfigError, Environment, Setting, invalid, origin, secret_files};
+use super::{ConfigError, ConfigErrors, Environment, Setting, invalid, origin, secret_files};
 
 const HUB: &str = "the hub's origin, such as https://hub.example.com";
 const CLIENT: &str = "the id of this satellite's client at the hub, such as shop";
@@ -57,7 +57,7 @@ pub enum Binding {
 }
 
 /// An invalid setting is an error of every process. A missing one is the inner error, which matters only to a satellite.
-pub(super) fn read(env: Environment<'_>) -> Result<Result<SatelliteSettings, ConfigError>, ConfigError> {
+pub(super) fn read(env: Environment<'_>) -> Result<Result<SatelliteSettings, ConfigErrors>, ConfigError> {
     let (client, redirect, secret) =
         (env.setting("OAUTH_CLIENT_ID"), env.setting("OAUTH_REDIRECT_URI"), env.setting("OAUTH_CLIENT_SECRET"));
     let hub_url = env.setting("OAUTH_HUB_URL").optional(hub_url)?;
@@ -77,12 +77,9 @@ pub(super) fn read(env: Environment<'_>) -> Result<Result<SatelliteSettings, Con
         let secret = read_secret(&secret, &env.setting("OAUTH_CLIENT_SECRET_FILE"));
         let is_https = hub_internal_url.as_ref().or(hub_url.as_ref().ok()).is_some_and(|url| url.starts_with("https://"));
         let authorities = if is_https { check_authorities(&env.setting("SSL_CERT_FILE")) } else { Ok(()) };
-        // One message names all that is missing.
         let errors =
             [hub_url.as_ref().err(), client.as_ref().err(), redirect.as_ref().err(), secret.as_ref().err(), authorities.as_ref().err()];
-        if let Some(error) = errors.into_iter().flatten().cloned().reduce(|all, error| all.and(&error)) {
-            return Err(error);
-        }
+        ConfigErrors(errors.into_iter().flatten().cloned().collect()).ok()?;
         let hub_url = hub_url?;
         let hub_internal_url = hub_internal_url.unwrap_or_else(|| hub_url.clone());
         Ok(SatelliteSettings { hub_internal_url, hub_url, client: client?, redirect: redirect?, secret: secret?, audiences, binding })

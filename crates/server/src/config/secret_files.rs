@@ -69,10 +69,9 @@ pub(super) fn one_line(path: &str) -> Result<Zeroizing<String>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Config;
-    use super::*;
+    use super::super::{Config, ConfigErrors};
 
-    fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigError> {
+    fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigErrors> {
         Config::from_values(&pairs.iter().map(|(key, value)| (*key, (*value).to_owned())).collect())
     }
 

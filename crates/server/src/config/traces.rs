@@ -121,10 +121,10 @@ fn sampler(name: &Setting<'_>, argument: &Setting<'_>) -> Result<Sampler, Config
 
 #[cfg(test)]
 mod tests {
-    use super::super::Config;
+    use super::super::{Config, ConfigErrors};
     use super::*;
 
-    fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigError> {
+    fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigErrors> {
         Config::from_values(&pairs.iter().map(|(key, value)| (*key, (*value).to_owned())).collect())
     }
 

@@ -83,6 +83,9 @@ fn has_scheme(url: &str, scheme: &str) -> bool {
 }
 
 fn scheme_only(url: &str) -> String {
+    if !url.contains(':') {
+        return "…".to_owned();
+    }
     let scheme: String = url.chars().take_while(|character| *character != ':').take(20).collect();
     format!("{scheme}:…")
 }

@@ -82,7 +82,7 @@ fn a_misspelled_setting_fails_at_boot_with_the_name_that_is_meant() {
     let folder = Folder::shop();
     for command in [&["serve"][..], &["check"], &["account", "list"]] {
         let message = folder.run(command, &[("OAUTH_STRATGY", "local-provider")]).refused();
-        assert_eq!(message, "OAUTH_STRATEGY: is not set, but \"OAUTH_STRATGY\" is, which is no setting; rename it or remove it");
+        assert_eq!(message, "OAUTH_STRATEGY: is not set; \"OAUTH_STRATGY\" is set and is no setting; rename or remove it");
         let message = folder.run(command, &[("DATABASE_URL", ""), ("DATABSE_URL", "postgres://u:sesame@h/d")]).refused();
         assert!(message.starts_with("DATABASE_URL: ") && message.contains("DATABSE_URL") && !message.contains("sesame"), "{message}");
     }

@@ -114,6 +114,13 @@ fn check_reports_what_to_fix_and_fails() {
     let object: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
     assert_eq!((&object["errors"], &object["findings"][0]["line"]), (&1.into(), &(line - 1).into()), "{object}");
     assert!(object["findings"][0]["message"].as_str().is_some_and(|message| message.contains("decimal")), "{object}");
+    // So are invalid settings, all of them at once.
+    let finished = folder.run(&["check", "--json"], &[("LISTEN", "here"), ("DATABASE_POOL", "0")]);
+    let object: Value = serde_json::from_str(&finished.out()).expect("one JSON object");
+    let messages: Vec<&str> =
+        object["findings"].as_array().expect("findings").iter().filter_map(|found| found["message"].as_str()).collect();
+    assert_eq!((finished.code(), &object["errors"], messages.len()), (Some(1), &2.into(), 2), "{object}");
+    assert!(messages.iter().any(|message| message.starts_with("LISTEN: ")), "{object}");
     // A missing index slows a relation down; it is a warning.
     folder.write("peristyle.toml", MANIFEST);
     rusqlite::Connection::open(folder.path("shop.db"))

@@ -98,7 +98,7 @@ impl Setup {
             },
             private_key_path: self.key.clone().unwrap_or_else(|| ".keys/oauth-private.key".into()),
             key_mode: KeyMode::Warn,
-            satellite: self.satellite.clone().ok_or_else(|| ConfigError::missing("OAUTH_HUB_URL")),
+            satellite: self.satellite.clone().ok_or_else(|| ConfigError::missing("OAUTH_HUB_URL").into()),
             redis_url: self.redis_url.clone(),
             refresh: self.refresh,
             database_url: url.to_owned(),
