@@ -115,7 +115,8 @@ impl Rights {
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 
-    /// Whether their holder, of the `own` tenants, may add accounts to these tenants or act on their members, who see a tenant's data.
+    /// Whether their holder, of the `own` tenants, may add accounts to these tenants, act on their members, who see a tenant's data, or
+    /// remove the tenants.
     pub fn may_admit(&self, own: &[Uuid], tenants: &[Uuid]) -> Result<(), RightsFault> {
         let held = self.hold("iam.tenant.update") || tenants.iter().all(|tenant| own.contains(tenant));
         held.then_some(()).ok_or(RightsFault::NotHeld)

@@ -36,6 +36,8 @@ impl Administration<'_> {
     pub async fn remove_tenant(&self, id: Uuid) -> Result<(), AdminError> {
         let mut tx = self.begin("iam.tenant.delete").await?;
         tx.tenant(id).await?;
+        // Its members lose it.
+        tx.may_admit(&[id])?;
         tenants::remove(&mut tx.records, id).await?;
         self.finish(tx, ChangedRecord::Tenant(id), RecordChange::Removed).await
     }

@@ -90,6 +90,12 @@ async fn an_account_adds_others_only_to_its_own_tenants() {
         ] {
             assert_eq!(hub.by(&token, &path, &input).await.problem(403)["code"], "NOT_HELD", "{path}");
         }
+        // Who removes a tenant takes it from its members.
+        let (remover, removes) = hub.account("remover", &["iam.tenant.get", "iam.tenant.delete"]).await;
+        let path = format!("iam/tenants/delete/{}", text(&south));
+        assert_eq!(hub.by(&removes, &path, &json!({})).await.problem(403)["code"], "NOT_HELD");
+        hub.rest(&format!("iam/accounts/update/{remover}"), json!({"tenants": [south]})).await.good();
+        hub.by(&removes, &path, &json!({})).await.good();
         // Creating a missing tenant needs the permission for that too.
         let (_, warden) = hub.account("warden", &["iam.account.get", "iam.account.create", "iam.tenant.update"]).await;
         let fresh = json!({"username": "x", "tenants": [random::uuid().to_string()]});
@@ -108,7 +114,7 @@ async fn a_tenant_that_the_hub_does_not_know_needs_the_same_right() {
         // A satellite may have rows of it.
         let unknown = random::uuid().to_string();
         let removed = hub.create("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
-        hub.by(&token, &format!("iam/tenants/delete/{}", text(&removed)), &json!({})).await.good();
+        hub.rest(&format!("iam/tenants/delete/{}", text(&removed)), json!({})).await.good();
         for tenant in [json!(unknown), removed] {
             for (path, input) in [
                 (format!("iam/accounts/update/{id}"), json!({"tenants": [tenant]})),
