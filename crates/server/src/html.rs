@@ -86,6 +86,14 @@ pub(crate) fn set_header(response: &mut Response<Body>, name: HeaderName, value:
     response.headers_mut().insert(name, HeaderValue::from_static(value));
 }
 
+/// Keeps an answer out of frames that may be no page, such as a redirect.
+pub(crate) fn forbid_frames(response: &mut Response<Body>) {
+    for (name, value) in [(CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"), (X_FRAME_OPTIONS, "DENY"), (REFERRER_POLICY, "no-referrer")]
+    {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
 /// Removes a `Basic` challenge, for which a browser would open its own dialog over the page.
 pub(crate) fn remove_basic_challenge(headers: &mut HeaderMap) {
     if headers.get(WWW_AUTHENTICATE).is_some_and(|value| value.as_bytes().starts_with(b"Basic")) {

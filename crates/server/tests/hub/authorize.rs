@@ -77,8 +77,10 @@ async fn authorize_shows_a_fault_and_never_redirects_it() {
         assert_eq!(page.status(), status);
         assert!(page.header("www-authenticate").is_none(), "a browser would show its own password dialog");
         // attack 40, attack 41
-        assert!(page.header("content-security-policy").is_some_and(|policy| policy.contains("frame-ancestors 'none'")));
-        assert_eq!(page.header("x-frame-options"), Some("DENY"));
+        for answer in [&answer, &page] {
+            assert!(answer.header("content-security-policy").is_some_and(|policy| policy.contains("frame-ancestors 'none'")));
+            assert_eq!(answer.header("x-frame-options"), Some("DENY"));
+        }
         assert!(page.text().contains("<h1>") && page.text().contains(code) && !page.text().contains("<script"), "{}", page.text());
     }
     for accept in ["text/html;q=0", "application/json, text/html;q=0.5", "*/*"] {

@@ -18,14 +18,16 @@ use crate::hub::pages;
 use crate::hub::{Hub, session_cookie};
 use crate::problem::oauth::OauthError;
 use crate::response::{Redirection, redirect};
-use crate::{clock, random};
+use crate::{clock, html, random};
 
 const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
 const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no ID token of this hub");
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response {
     let refuse = if form_request::wants_page(request.headers()) { pages::refusal } else { OauthError::response };
-    answered(&hub, request).await.unwrap_or_else(|error| refuse(&error))
+    let mut response = answered(&hub, request).await.unwrap_or_else(|error| refuse(&error));
+    html::forbid_frames(&mut response);
+    response
 }
 
 async fn answered(hub: &Hub, request: Request) -> Result<Response, OauthError> {
