@@ -177,6 +177,7 @@ for (const role of ['hub', 'satellite']) {
         await waitForText(page, '#token-state', USERNAME);
         await page.click(`#contexts a[href*="${short}"]`);
         await waitForText(page, '.status', 'row');
+        await page.evaluate(() => sessionStorage.setItem('peristyle-graphql.ran', 'a document of the other page'));
         await page.click('#token summary');
         await page.click('#sign-out');
         await waitForText(page, '#token-state', 'Anonymous');
@@ -189,6 +190,30 @@ for (const role of ['hub', 'satellite']) {
         // The hub asks for the password again.
         await page.click('#sign-in');
         await present(page, origin());
+      }));
+
+    // contract E8.8, E8.9
+    test('forgets the statements of another account, and of a session that has ended', () =>
+      visit(`${origin()}/docs`, async (page) => {
+        const remembered = () => page.evaluate(() => sessionStorage.getItem('peristyle-docs.history'));
+        await page.click('#sign-in');
+        await present(page, origin());
+        await page.click(`#contexts a[href*="${short}"]`);
+        await waitForText(page, '.status', 'row');
+        assert.match(await remembered(), new RegExp(resource));
+        await page.reload();
+        await waitForText(page, '#token-state', USERNAME);
+        assert.match(await remembered(), new RegExp(resource), 'the account is the same');
+        await page.evaluate(() => sessionStorage.setItem('peristyle-docs.account', 'another'));
+        await page.goto(`${origin()}/docs`);
+        await waitForText(page, '#token-state', USERNAME);
+        assert.equal(await remembered(), null);
+        await page.click(`#contexts a[href*="${short}"]`);
+        await waitForText(page, '.status', 'row');
+        hub.run('session', 'end', '--username', USERNAME);
+        await page.goto(`${origin()}/docs`);
+        await waitForText(page, '#token-state', 'Anonymous');
+        await page.waitForFunction(() => sessionStorage.getItem('peristyle-docs.history') === null);
       }));
 
     // contract E8.8, E8.9

@@ -79,11 +79,11 @@ const PAGE: [Asset; 4] = [
     ("/docs/style.css", STYLE, include_str!("docs/style.css")),
     ("/docs/mark.svg", IMAGE, include_str!("docs/mark.svg")),
 ];
-const SCRIPTS: [Asset; 33] = scripts! {
+const SCRIPTS: [Asset; 34] = scripts! {
     "account.js" "answer.js" "catalog.js" "complete.js" "diagram.js" "dom.js" "editor.js" "examples.js" "explain.js"
     "fields-input.js" "fragment.js" "grammar.js" "history.js" "inputs.js" "json.js" "lists.js" "main.js" "menu.js" "paging.js"
-    "paint.js" "payload.js" "playground.js" "pointer.js" "programs.js" "reference.js" "request.js" "session.js" "snippets.js"
-    "sql.js" "suggestions.js" "table.js" "withheld.js" "writes.js"
+    "paint.js" "payload.js" "playground.js" "pointer.js" "programs.js" "reference.js" "remembered.js" "request.js" "session.js"
+    "snippets.js" "sql.js" "suggestions.js" "table.js" "withheld.js" "writes.js"
 };
 
 pub(super) fn routes<S>(sign_in: SignIn) -> Router<S>

@@ -1,6 +1,7 @@
 // The menu at the top right: the account that the page looks through, its rights, signing in and out, and a token to paste.
 
 import { announce, copyButton, counted, element } from './dom.js';
+import { keepStatementsOf } from './remembered.js';
 
 /** The characters of a header value. */
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
@@ -8,9 +9,15 @@ const ANONYMOUS = 'Anonymous';
 
 /** The account of the session, as `/auth/me` answers it; null for an anonymous page. */
 export async function loadAccount(session) {
-  if (!session.isSignedIn) return null;
+  if (!session.isSignedIn) {
+    keepStatementsOf('');
+    return null;
+  }
   const answer = await fetch('/auth/me', { headers: await session.headers(), cache: 'no-store', credentials: 'same-origin' });
-  return answer.ok ? answer.json() : null;
+  if (!answer.ok) return null;
+  const account = await answer.json();
+  keepStatementsOf(account.id);
+  return account;
 }
 
 export function nameOf(account) {

@@ -1,6 +1,7 @@
 // The statements that ran in this tab, newest first. The session storage holds them, without tokens and answers.
 
-const KEY = 'peristyle-docs.history';
+import { HISTORY } from './remembered.js';
+
 const MAX_ENTRIES = 30;
 /** A longer statement stays out, so that the storage cannot fill up. */
 const MAX_CHARACTERS = 20_000;
@@ -8,7 +9,7 @@ const MAX_CHARACTERS = 20_000;
 /** The entries: `{resource, operation, id, fields, statement, outcome, at}`. */
 export function entries() {
   try {
-    const read = JSON.parse(sessionStorage.getItem(KEY) ?? '[]');
+    const read = JSON.parse(sessionStorage.getItem(HISTORY) ?? '[]');
     return Array.isArray(read) ? read : [];
   } catch {
     return [];
@@ -28,12 +29,12 @@ export function remember(entry, replaced) {
   const isGone = (other) => isSame(other, entry) || (replaced && isSame(other, replaced));
   const kept = [entry, ...entries().filter((other) => !isGone(other))].slice(0, MAX_ENTRIES);
   try {
-    sessionStorage.setItem(KEY, JSON.stringify(kept));
+    sessionStorage.setItem(HISTORY, JSON.stringify(kept));
   } catch {
     // The storage is full or forbidden: the page works without a history.
   }
 }
 
 export function clear() {
-  sessionStorage.removeItem(KEY);
+  sessionStorage.removeItem(HISTORY);
 }

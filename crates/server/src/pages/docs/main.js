@@ -4,7 +4,6 @@ import { AccountMenu, loadAccount, nameOf } from './account.js';
 import { load } from './catalog.js';
 import { announce, counted, element } from './dom.js';
 import { linkTo, read, write } from './fragment.js';
-import { clear } from './history.js';
 import { Playground } from './playground.js';
 import { overview, reference } from './reference.js';
 import { Session } from './session.js';
@@ -217,8 +216,6 @@ async function useToken(token) {
 
 async function signOut() {
   keepStatement();
-  // Statements may hold values that the next person must not see.
-  clear();
   try {
     await session.signOut();
   } catch (error) {

@@ -1,5 +1,7 @@
 // The identity of a page: signs in and out, renews tokens, and gives each request its token. Tokens stay in memory.
 
+import { forgetStatements } from './remembered.js';
+
 /** Seconds before its end at which a token is renewed. */
 const RENEWAL_MARGIN = 30;
 /** The session storage of this tab holds no token: only that it was signed in, and where it was. */
@@ -108,6 +110,7 @@ export class Session {
   }
 
   #forget() {
+    if (this.isSignedIn) forgetStatements();
     this.#token = '';
     this.#refreshToken = '';
     this.#expiresAt = Infinity;

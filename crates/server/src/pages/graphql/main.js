@@ -8,6 +8,7 @@ import { parse, pretty } from '/docs/json.js';
 import { exampleList } from '/docs/lists.js';
 import { Menu } from '/docs/menu.js';
 import { GRAPHQL_LANGUAGE, colouredJson } from '/docs/paint.js';
+import { GRAPHQL_RAN } from '/docs/remembered.js';
 import { Session } from '/docs/session.js';
 import { graphql } from '/docs/snippets.js';
 import { withheldLine } from '/docs/withheld.js';
@@ -26,8 +27,6 @@ const URL_DELAY = 250;
 const MAX_SHOWN = 200_000;
 /** The query without a resource to ask for. */
 const NO_RESOURCE = '{\n  __typename\n}\n';
-/** The session storage of this tab holds the last document that it ran. */
-const RAN = 'peristyle-graphql.ran';
 const narrow = matchMedia('(max-width: 52rem)');
 let urlTimer;
 /** Counts the requests for the resources: only the answer to the last one is shown. */
@@ -215,8 +214,8 @@ const written = () => JSON.stringify([editor.text, find('variables').value]);
 function remember() {
   const isQuery = !/\bmutation\b/.test(editor.text);
   try {
-    if (isQuery) sessionStorage.setItem(RAN, written());
-    else sessionStorage.removeItem(RAN);
+    if (isQuery) sessionStorage.setItem(GRAPHQL_RAN, written());
+    else sessionStorage.removeItem(GRAPHQL_RAN);
   } catch {
     // The storage is full or forbidden: the document waits for Run.
   }
@@ -299,8 +298,6 @@ async function useToken(token) {
 }
 
 async function signOut() {
-  // A document may hold values that the next person must not see.
-  sessionStorage.removeItem(RAN);
   try {
     await session.signOut();
   } catch (error) {
@@ -328,7 +325,7 @@ async function open() {
   if (state.has('query')) write(state.get('query'), state.get('variables') ?? '');
   const isListed = await reload();
   if (state.has('query')) {
-    if (sessionStorage.getItem(RAN) === written()) run();
+    if (sessionStorage.getItem(GRAPHQL_RAN) === written()) run();
     return;
   }
   if (editor.text !== '') return;
