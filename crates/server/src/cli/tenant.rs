@@ -46,12 +46,8 @@ pub(super) enum TenantAction {
         code: Option<String>,
     },
     /// Remove a tenant; its accounts no longer belong to it
-    #[command(after_help = "Example:\n  peristyle tenant remove --id 6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11")]
-    Remove {
-        /// Its id
-        #[arg(long, value_parser = usage::id)]
-        id: Uuid,
-    },
+    #[command(after_help = "Example:\n  peristyle tenant remove --code north")]
+    Remove(CodeOrId),
 }
 
 impl TenantAction {
@@ -59,7 +55,7 @@ impl TenantAction {
         match self {
             TenantAction::Add { .. } => RecordsUse::Add,
             TenantAction::List | TenantAction::Show(_) => RecordsUse::Read,
-            TenantAction::Update { .. } | TenantAction::Remove { .. } => RecordsUse::Change,
+            TenantAction::Update { .. } | TenantAction::Remove(_) => RecordsUse::Change,
         }
     }
 }
@@ -76,8 +72,8 @@ pub(super) async fn run(context: &AdminContext, action: TenantAction) -> Result<
             let line = |tenant: &Tenant| format!("{}\t{}\t{}", tenant.id, tenant.code, tenant.name);
             context.list("tenants", &tenants::list(records).await?, line, describe_tenant)
         }
-        TenantAction::Show(CodeOrId { code, id }) => {
-            let tenant = select("tenant", tenants::list(records).await?, (code.as_deref(), id), |tenant| (&tenant.code, tenant.id))?;
+        TenantAction::Show(tenant) => {
+            let tenant = find(context, tenant).await?;
             let accounts = summaries::members(records, tenant.id, MAX_NAMES).await?;
             let table = RecordTable::default().row("id", tenant.id).row("code", &tenant.code).row("name", &tenant.name).accounts(&accounts);
             context.show(&table, describe_tenant(&tenant), json!({ "accounts": accounts.names, "accountCount": accounts.all }))
@@ -87,9 +83,14 @@ pub(super) async fn run(context: &AdminContext, action: TenantAction) -> Result<
             let tenant = administration.update_tenant(id, code.as_deref(), name.as_deref()).await?;
             context.print_change(&format!("tenant {} was updated", tenant.code), describe_tenant(&tenant))
         }
-        TenantAction::Remove { id } => {
+        TenantAction::Remove(tenant) => {
+            let Tenant { id, code, .. } = find(context, tenant).await?;
             administration.remove_tenant(id).await?;
-            context.print_change(&format!("tenant {id} was removed"), json!({ "removed": id.to_string() }))
+            context.print_change(&format!("tenant {code} was removed"), json!({ "removed": id.to_string() }))
         }
     }
+}
+
+async fn find(context: &AdminContext, CodeOrId { code, id }: CodeOrId) -> Result<Tenant, CommandError> {
+    select("tenant", tenants::list(&context.records).await?, (code.as_deref(), id), |tenant| (&tenant.code, tenant.id))
 }

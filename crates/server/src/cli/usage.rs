@@ -28,7 +28,9 @@ pub(super) fn error(error: &clap::Error, command: &Command, typed: impl IntoIter
         _ => one_line(&error.render().to_string()),
     };
     let first = message.split("; ").next().unwrap_or(&message);
-    let message = match (unknown_command(error).and_then(|word| synonym(word, here)), unknown_flag(error).and_then(setting)) {
+    // The demo ignores settings.
+    let flag = unknown_flag(error).filter(|_| here.get_name() != "demo");
+    let message = match (unknown_command(error).and_then(|word| synonym(word, here)), flag.and_then(setting)) {
         (Some(name), _) => format!("{first}; did you mean `{path} {name}`"),
         (None, Some(variable)) => format!("{first}; set the environment variable {variable} instead"),
         (None, None) => message,
@@ -77,7 +79,7 @@ fn synonym(word: &str, here: &Command) -> Option<&'static str> {
         "upgrade" | "migration" | "migrations" | "setup" | "db" => &["migrate"],
         "openapi" | "graphql" | "typescript" | "types" | "codegen" | "describe" => &["schema"],
         "sql" | "plan" | "query" | "analyze" => &["explain"],
-        "user" | "users" | "admin" | "superuser" | "password" => &["account"],
+        "user" | "users" | "admin" | "superuser" | "password" | "login" | "signup" => &["account"],
         "log" | "logs" | "audit" => &["event"],
         "try" | "example" | "quickstart" | "playground" | "tutorial" => &["demo"],
         "permission" | "permissions" => &["role"],

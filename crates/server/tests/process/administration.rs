@@ -248,7 +248,7 @@ async fn tenants_apps_and_sessions_are_listed_and_changed() {
         let tenant = object(&commands.run("tenant add --name North --json"));
         commands.run(&format!("tenant update --id {} --name South", tenant["id"].as_str().expect("an id")));
         assert_eq!(object(&commands.run("tenant list --json"))["tenants"][0]["name"], "South");
-        commands.run(&format!("tenant remove --id {}", tenant["id"].as_str().expect("an id")));
+        commands.run("tenant remove --code North");
         commands.run("app add --code shop --closed true");
         commands.run("app admit --code shop --username ana");
         commands.run("app expel --code shop --username ana");
