@@ -15,6 +15,10 @@ use tokio_postgres::{Client, Error, Row, RowStream, Statement};
 use crate::connection::Connection;
 use crate::encode;
 
+/// The limits of a transaction belong to the statements of the server under test.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '10s'";
+const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
+
 #[derive(Debug)]
 pub(crate) enum WriteError {
     Body(serde_json::Error),
@@ -178,7 +182,7 @@ async fn begin(connection: &Connection, statement: &Statement, parameters: &Para
     let client = &connection.client;
     // They are sent in this order.
     let ((), rows) =
-        try_join(client.batch_execute("BEGIN"), async { client.query_raw(statement, parameters.iter().copied()).await }).await?;
+        try_join(client.batch_execute(BEGIN), async { client.query_raw(statement, parameters.iter().copied()).await }).await?;
     rows.and_then(async |row: Row| row.try_get::<_, i64>(0)).try_collect().await
 }
 
@@ -217,7 +221,7 @@ async fn commit(connection: &Connection, stream: RowStream, count: usize, out: &
             rows.push((row.try_get(0)?, start..bytes.len()));
         }
     }
-    connection.client.batch_execute("COMMIT").await?;
+    connection.client.batch_execute(COMMIT).await?;
     rows.sort_unstable_by_key(|(key, _)| *key);
     out.reserve(bytes.len() + rows.len() + 64);
     for (index, (_, range)) in rows.into_iter().enumerate() {
