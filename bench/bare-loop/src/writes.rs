@@ -181,8 +181,7 @@ type Parameters<'p> = [&'p (dyn ToSql + Sync)];
 async fn begin(connection: &Connection, statement: &Statement, parameters: &Parameters<'_>) -> Result<Vec<i64>, Error> {
     let client = &connection.client;
     // They are sent in this order.
-    let ((), rows) =
-        try_join(client.batch_execute(BEGIN), async { client.query_raw(statement, parameters.iter().copied()).await }).await?;
+    let ((), rows) = try_join(client.batch_execute(BEGIN), async { client.query_raw(statement, parameters.iter().copied()).await }).await?;
     rows.and_then(async |row: Row| row.try_get::<_, i64>(0)).try_collect().await
 }
 
