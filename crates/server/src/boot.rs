@@ -422,7 +422,7 @@ fn refuse_errors(report: &Report, file: &str) -> Result<(), BootError> {
     let errors: Vec<String> = report.errors().map(|finding| format!("{file}:{}: {}", finding.line, finding.message)).collect();
     let warnings = report.warnings().count();
     if warnings > 0 {
-        tracing::warn!("`peristyle check` has {} about {file}", counted(warnings as u64, "warning"));
+        tracing::warn!("{file} has {}; `peristyle check` lists them", counted(warnings as u64, "warning"));
     }
     if errors.is_empty() { Ok(()) } else { Err(BootError(errors.join("\n"))) }
 }

@@ -53,7 +53,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum AnyCommand {
-    /// Start a hub and a satellite with sample data on this machine, to look around in
+    /// Start a hub and a satellite with sample data on this machine
     #[command(
         after_help = "The demo removes everything when it ends. It ignores settings such as DATABASE_URL.\n\nExamples:\n  peristyle demo\n  peristyle demo --hub-port 5000 --app-port 5001"
     )]
@@ -87,7 +87,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Make the running server read its manifest again, and report whether it took it
+    /// Reload the manifest of the running server and print the outcome
     #[command(
         after_help = "PID_FILE names the file that the server was started with. The server keeps its manifest if the new one has errors.\n\nExample:\n  PID_FILE=/run/peristyle/peristyle.pid peristyle reload"
     )]
@@ -124,27 +124,27 @@ enum Command {
     /// Generate and rotate the keys that sign tokens
     #[command(after_help = "Example:\n  peristyle keys generate")]
     Keys(AdminCommand<keys::KeysAction>),
-    /// Roles and their permissions
+    /// Manage roles and their permissions
     #[command(after_help = "Example:\n  peristyle role add --name clerk --permission shop.order.get")]
     Role(AdminCommand<role::RoleAction>),
-    /// Accounts and their passwords
+    /// Manage accounts and their passwords
     #[command(
         after_help = "Example:\n  echo 'correct horse' | peristyle account add --username ana --email ana@example.com --role administrator --password-stdin"
     )]
     Account(AdminCommand<account::AccountAction>),
-    /// OAuth clients and their secrets
+    /// Manage OAuth clients and their secrets
     #[command(after_help = "Example:\n  peristyle client add --id shop --name Shop --redirect https://shop.example/callback")]
     Client(AdminCommand<client::ClientAction>),
-    /// Tenants
+    /// Manage tenants
     #[command(after_help = "Example:\n  peristyle tenant add --code north --name 'The North'")]
     Tenant(AdminCommand<tenant::TenantAction>),
-    /// Apps and the accounts that can sign in to them
+    /// Manage apps and the accounts that can sign in to them
     #[command(after_help = "Example:\n  peristyle app add --code shop --name Shop")]
     App(AdminCommand<app::AppAction>),
     /// List and end sessions
     #[command(after_help = "Example:\n  peristyle session list")]
     Session(AdminCommand<session::SessionAction>),
-    /// The audit log
+    /// Show the audit log
     #[command(after_help = "Example:\n  peristyle event follow")]
     Event(AdminCommand<event::EventAction>),
     /// Migrate the hub's own tables to this version

@@ -206,7 +206,7 @@ impl Problem {
             Problem::Statement(_) => (StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid"),
             Problem::Input(_) => (StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid"),
             Problem::Forbidden | Problem::MissingPermission(_) => (StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed"),
-            Problem::Rights(fault) => (StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take"),
+            Problem::Rights(fault) => (StatusCode::FORBIDDEN, rights_code(*fault), rights_title(*fault)),
             Problem::ClientMayNotAdminister(_) => (StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer"),
             Problem::Exists(_) => (StatusCode::CONFLICT, "EXISTS", "Exists already"),
             Problem::Busy | Problem::Overloaded(_) | Problem::Store(store::Error::Overloaded) => {
@@ -358,7 +358,7 @@ fn store_detail(error: &store::Error) -> Cow<'static, str> {
         store::Error::Unsupported(_) => {
             "the database does not support this statement, such as for a distributed or foreign table; a retry does not help, and the log has the reason"
         }
-        store::Error::Timeout => "the statement ran longer than allowed; narrow it with `where` or `limit`",
+        store::Error::Timeout => "the statement ran longer than `DATABASE_TIMEOUT` allows; narrow it with `where` or `limit`",
         _ => INTERNAL,
     })
 }
@@ -368,9 +368,17 @@ fn fault_summary<'m>(what: &str, mut messages: impl ExactSizeIterator<Item = &'m
     match (messages.len(), messages.next()) {
         (1, Some(message)) => message.to_owned(),
         (query::error::MAX_FAULTS, _) => {
-            format!("the {what} has {} faults or more; so many are listed in `errors`", query::error::MAX_FAULTS)
+            format!("the {what} has {max} faults or more; `errors` lists the first {max}", max = query::error::MAX_FAULTS)
         }
         (count, _) => format!("the {what} has {count} faults; each is listed in `errors`"),
+    }
+}
+
+fn rights_title(fault: RightsFault) -> &'static str {
+    match fault {
+        RightsFault::NotHeld => "Right not held",
+        RightsFault::LastAdministrator => "Last administrator",
+        RightsFault::BuiltIn => "Built-in role",
     }
 }
 

@@ -69,12 +69,12 @@ pub(crate) async fn follow(mut hangups: Hangups, config: &Config, routes: &Arc<R
         let status = match task.await.unwrap_or_else(|_| Err(panicked())) {
             Ok(resources) => {
                 routes.metrics().reloaded("taken");
-                tracing::info!(resources, "took the new manifest");
+                tracing::info!(resources, "reloaded the manifest");
                 ReloadStatus::taken(number, resources)
             }
             Err(BootError(reason)) => {
                 routes.metrics().reloaded("refused");
-                tracing::error!(%reason, "refused the new manifest; the old one stays");
+                tracing::error!(%reason, "kept the old manifest");
                 ReloadStatus::refused(number, reason)
             }
         };

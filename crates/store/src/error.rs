@@ -12,11 +12,11 @@ pub enum Error {
     NotReady(String),
     #[error("no database connection became free in time")]
     Overloaded,
-    #[error("the statement ran longer than allowed")]
+    #[error("the statement ran longer than DATABASE_TIMEOUT allows")]
     Timeout,
-    #[error("the reader went away")]
+    #[error("the client disconnected")]
     Gone,
-    #[error("the reader stalled")]
+    #[error("the client stopped reading")]
     Stalled,
     #[error("the streamed answer took longer than STREAM_TIMEOUT allows")]
     StreamTimeout,

@@ -35,7 +35,7 @@ pub(super) struct ExplainArguments {
     resource: String,
     /// A file with a Query Statement, alone or as `query` of a request body, or with the body of a write; `-` reads standard input
     statement: PathBuf,
-    /// Explain for this account: a file with its answer of GET /auth/me
+    /// Explain for the account in this file, the JSON of GET /auth/me
     #[arg(long, value_name = "FILE")]
     account: Option<PathBuf>,
     /// The operation to explain
@@ -98,8 +98,7 @@ pub(super) async fn run(config: &Config, arguments: ExplainArguments) -> Result<
         Problem::Statement(error) if is_body => CommandError(format!("{name}: {error}")),
         Problem::Statement(error) => CommandError(format!("{name}: {}", in_file(error))),
         Problem::Store(error) => CommandError(error.to_string()),
-        // The other problems belong to HTTP requests.
-        _ => CommandError("the statement cannot be explained".to_owned()),
+        problem => CommandError(format!("{name}: {problem}")),
     })?;
     show(explained)
 }

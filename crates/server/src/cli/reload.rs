@@ -25,10 +25,10 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<(), Com
     let before = server.status().map_or(0, |status| status.number);
     server.hang_up().map_err(refused)?;
     match wait(&server, before, config.database.timeout + SCHEMA_TIMEOUT).await? {
-        ReloadOutcome::Refused(reason) => Err(CommandError(format!("process {} keeps its manifest: {reason}", server.id()))),
+        ReloadOutcome::Refused(reason) => Err(CommandError(format!("process {} kept the old manifest: {reason}", server.id()))),
         ReloadOutcome::Reading => Err(CommandError(format!("process {} did not finish in time; its log has the outcome", server.id()))),
         ReloadOutcome::Taken(resources) => {
-            let text = format!("process {} took the new manifest: {resources} resource(s)", server.id());
+            let text = format!("process {} reloaded the manifest: {resources} resource(s)", server.id());
             print_change(&output.choose(&text, &json!({ "process": server.id(), "resources": resources })))
         }
     }

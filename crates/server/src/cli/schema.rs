@@ -20,8 +20,7 @@ use super::output::{OutputFormat, print};
 pub(super) struct SchemaArguments {
     #[command(subcommand)]
     document: SchemaDocument,
-    /// Whether to ask the database for the types and defaults of columns, as the server does [default: database, if that of DATABASE_URL
-    /// answers; otherwise manifest]
+    /// Where the types and defaults of columns come from [default: database if it answers, else manifest]
     #[arg(long, global = true, value_enum, value_name = "SOURCE")]
     from: Option<SchemaSource>,
     /// Print one JSON object on one line for programs

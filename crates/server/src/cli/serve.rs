@@ -61,7 +61,7 @@ fn reachable(url: &str) -> String {
 }
 
 fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, CommandError> {
-    listen::bind(address).map_err(|error| CommandError(format!("{setting}: {address} cannot be listened on: {error}")))
+    listen::bind(address).map_err(|error| CommandError(format!("{setting}: cannot listen on {address}: {error}")))
 }
 
 async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result<ExitCode, CommandError> {

@@ -52,7 +52,7 @@ fn parse_pattern(item: &str) -> Result<String, ConfigError> {
     if (is_name(name.trim_start_matches('.')) || is_address()) && !has_port {
         return Ok(name);
     }
-    Err(invalid("ALLOWED_HOSTS", item, "a comma list of host names without ports, such as api.example.com, *.example.com"))
+    Err(invalid("ALLOWED_HOSTS", item, "a comma-separated list of host names without ports, such as api.example.com, *.example.com"))
 }
 
 /// A host without port, in lower case, without a final dot.

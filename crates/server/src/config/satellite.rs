@@ -68,7 +68,7 @@ pub(super) fn read(env: Environment<'_>) -> Result<Result<SatelliteSettings, Con
     secret.optional(|text| one_line(secret.name, text))?;
     let audiences: Vec<String> = env.setting("OAUTH_AUDIENCES").list().map(str::to_owned).collect();
     if audiences.iter().any(String::is_empty) {
-        return Err(invalid("OAUTH_AUDIENCES", &audiences.join(","), "a comma list of client ids, none of them empty"));
+        return Err(invalid("OAUTH_AUDIENCES", &audiences.join(","), "a comma-separated list of client ids, none of them empty"));
     }
     let settings = || {
         let hub_url = hub_url.ok_or_else(|| env.setting("OAUTH_HUB_URL").missing(HUB));

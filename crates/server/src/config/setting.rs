@@ -102,7 +102,7 @@ impl<'v> Setting<'v> {
         bytes.filter(|bytes| *bytes >= min).ok_or_else(|| invalid(self.name, value, &accepted))
     }
 
-    /// The items of a comma list. An empty item counts, and no setting accepts one.
+    /// The items of a comma-separated list. An empty item counts, and no setting accepts one.
     pub(super) fn list(&self) -> impl Iterator<Item = &'v str> {
         self.value.into_iter().flat_map(|value| value.split(',')).map(str::trim)
     }

@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use super::{ConfigError, Environment, Setting, VARIABLES, invalid};
 
 const ENDPOINT: &str = "a URL such as http://localhost:4318, without credentials and without a query";
-const HEADERS: &str = "a comma list such as authorization=Bearer%20TOKEN";
+const HEADERS: &str = "a comma-separated list such as authorization=Bearer%20TOKEN";
 const SAMPLERS: &str = "always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off or parentbased_traceidratio";
 
 #[derive(Clone)]

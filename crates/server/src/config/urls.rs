@@ -93,7 +93,7 @@ fn scheme_only(url: &str) -> String {
 /// An item of TRUSTED_PROXIES: an IP address or a network. An IPv4 address in IPv6 notation counts as IPv4.
 pub(super) fn trusted_network(text: &str) -> Result<IpNet, ConfigError> {
     let address = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
-    let accepted = "a comma list of IP addresses and networks such as 10.0.0.1, 10.2.0.0/16";
+    let accepted = "a comma-separated list of IP addresses and networks such as 10.0.0.1, 10.2.0.0/16";
     address.or_else(|_| text.parse()).map_err(|_| invalid("TRUSTED_PROXIES", text, accepted))
 }
 

@@ -23,12 +23,14 @@ pub enum WriteProblem {
     },
     #[error("the rows of the answer are too large to be sent; ask for `\"returning\": false`. Nothing was changed")]
     AnswerTooLarge,
-    #[error("the write ran longer than allowed, for example because another transaction holds its rows. Nothing was changed")]
+    #[error(
+        "the write ran longer than `DATABASE_TIMEOUT` allows, for example because another transaction holds its rows. Nothing was changed"
+    )]
     Timeout,
     #[error("the account lacks a value that this write needs")]
     NoVariable,
     /// Holds why the database did not say whether it committed.
-    #[error("the write may have been done or not: the database did not say so in time; read the rows before you repeat it")]
+    #[error("the outcome of the write is unknown: the database did not confirm its COMMIT; read the rows before you repeat the write")]
     InDoubt(store::Error),
     #[error("{}", fault_summary("write", .0.iter().map(|fault| fault.message.as_str())))]
     Faults(Vec<WriteFaultCode>),

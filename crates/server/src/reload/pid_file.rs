@@ -67,7 +67,7 @@ impl PidFile {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     let holder = read_id(&mut file).map_or_else(|| "another process".to_owned(), |id| format!("process {id}"));
-                    return Err(format!("{holder} holds the file {name}; accepted is a path of its own for each process"));
+                    return Err(format!("{holder} holds the file {name}; give each process a PID_FILE of its own"));
                 }
                 Err(TryLockError::Error(error)) => return Err(unusable(error)),
             }
@@ -82,7 +82,7 @@ impl PidFile {
             write_id(&mut file).map_err(unusable)?;
             return Ok(PidFile { path: path.to_owned(), locked: file });
         }
-        Err(format!("the file {name} changes all the time; accepted is a path of its own for each process"))
+        Err(format!("another process keeps replacing {name}; give each process a PID_FILE of its own"))
     }
 
     /// Replaces the status in one step, so that no reader sees half of it. Only the owner can read it, as it quotes the manifest.

@@ -149,7 +149,7 @@ fn writes_that_are_open_to_everyone_are_announced() {
     let mut serving = folder.serve(&[("OAUTH_STRATEGY", "local-provider")]);
     assert!(serving.line(|line| line.contains(announced)).contains("WARN"));
     let log = serving.stop();
-    assert!(log.contains("`peristyle check` has ") && log.contains(" about peristyle.toml"), "{log}");
+    assert!(log.contains("peristyle.toml has ") && log.contains("; `peristyle check` lists them"), "{log}");
     // Under none there is nobody to tell apart.
     assert!(!folder.serve(&[]).stop().contains("everyone can change rows"));
 }
@@ -329,7 +329,7 @@ fn a_listen_address_in_use_is_one_clear_message() {
     let address = listener.local_addr().expect("an address").to_string();
     for variable in ["LISTEN", "METRICS_LISTEN"] {
         let message = folder.run(&["serve"], &[(variable, &address)]).refused();
-        assert!(message.starts_with(&format!("{variable}: {address} ")), "{message}");
+        assert!(message.starts_with(&format!("{variable}: cannot listen on {address}: ")), "{message}");
     }
 }
 

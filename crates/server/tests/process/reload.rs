@@ -50,7 +50,7 @@ async fn a_new_manifest_is_served_everywhere_and_the_command_says_so() {
     folder.write("peristyle.toml", RENAMED);
     assert_eq!(first(&serving).await, json!({ "id": 1, "name": "Ana" }), "nothing changes before the signal");
     let taken = folder.run(&["reload"], &[PID_FILE]).good();
-    assert_eq!(taken.trim(), format!("process {} took the new manifest: 1 resource(s)", serving.child.id()));
+    assert_eq!(taken.trim(), format!("process {} reloaded the manifest: 1 resource(s)", serving.child.id()));
     assert_eq!(first(&serving).await, json!({ "id": 1, "title": "Ana" }));
     assert_eq!(post(ORDERS, "").send(serving.address).await.status(), 404);
     assert_ne!(etag(&serving, "/api/openapi.json").await, openapi);
@@ -64,7 +64,7 @@ async fn a_new_manifest_is_served_everywhere_and_the_command_says_so() {
     assert_eq!(etag(&serving, "/api/openapi.json").await, openapi, "the same manifest has the same description");
     assert_eq!(post(ORDERS, "").send(serving.address).await.status(), 200);
     let log = serving.stop();
-    assert_eq!(log.matches("took the new manifest").count(), 2, "{log}");
+    assert_eq!(log.matches("reloaded the manifest").count(), 2, "{log}");
     assert!(!folder.path("peristyle.pid").exists() && !folder.path("peristyle.pid.reload").exists(), "both files end with the process");
 }
 
@@ -82,9 +82,9 @@ async fn a_bad_manifest_is_refused_with_its_reasons_and_the_old_one_stays() {
         folder.write("peristyle.toml", manifest);
         let refused = folder.run(&["reload"], &[PID_FILE]);
         assert_eq!((refused.code(), refused.out().as_str()), (Some(1), ""), "{manifest}");
-        assert!(refused.err().contains("keeps its manifest") && refused.err().contains(reason), "{}", refused.err());
+        assert!(refused.err().contains("kept the old manifest") && refused.err().contains(reason), "{}", refused.err());
         assert_eq!(first(&serving).await, json!({ "id": 1, "name": "Ana" }));
-        serving.line(|line| line.contains("refused the new manifest") && line.contains(reason));
+        serving.line(|line| line.contains("kept the old manifest") && line.contains(reason));
     }
     std::fs::remove_file(folder.path("peristyle.toml")).expect("a file");
     let refused = folder.run(&["reload"], &[PID_FILE]).refused();
@@ -153,7 +153,7 @@ async fn a_storm_of_signals_mixes_no_manifests_and_leaves_nothing_behind() {
     }
     until("no file stays open", async || files(&serving) <= open).await;
     let log = serving.stop();
-    let reloads = log.matches("took the new manifest").count();
+    let reloads = log.matches("reloaded the manifest").count();
     let most = 102 + 2 * MAX_POOL_FILES;
     assert!((2 + 2 * MAX_POOL_FILES..=most).contains(&reloads) && !log.contains("ERROR"), "{reloads} reloads: {log}");
 }
@@ -206,7 +206,7 @@ async fn a_server_ends_with_its_terminal() {
     let slave = std::fs::OpenOptions::new().read(true).write(true).custom_flags(O_NOCTTY).open(name).expect("its other end");
     let mut serving = Serving::start(folder.command(&["serve"]).stdin(Stdio::from(slave)));
     serving.signal("HUP");
-    serving.line(|line| line.contains("took the new manifest"));
+    serving.line(|line| line.contains("reloaded the manifest"));
     assert_eq!(first(&serving).await, json!({ "id": 1, "name": "Ana" }));
     drop(master);
     serving.signal("HUP");
