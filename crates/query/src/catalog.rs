@@ -2,6 +2,7 @@
 
 mod column_limit;
 mod derived;
+mod placement;
 mod resolve;
 mod spelling;
 pub mod write_rules;
@@ -16,6 +17,7 @@ use crate::types::{EnumValue, Scalar, Type};
 pub use crate::manifest::MAX_WRITE_ROWS;
 pub use column_limit::ColumnLimit;
 pub use derived::{Bucket, Derived, JsonPath, RelatedValue, TimeUnit};
+pub use placement::RelationPlacement;
 pub(crate) use resolve::{Broken, Resolved, resolve};
 pub use resolve::{CONNECTORS, OWN_CONTEXTS};
 pub use spelling::{kebab, snake};
@@ -244,8 +246,8 @@ pub struct Relation {
     pub target: ResourceId,
     pub many: bool,
     pub join_columns: JoinColumns,
-    /// Whether each server of Citus holds the related rows of its rows. Read while a catalog is made.
-    pub(crate) is_colocated: bool,
+    /// Read while a catalog is made.
+    pub(crate) placement: RelationPlacement,
     pub(crate) json_key: Arc<[u8]>,
 }
 
@@ -370,11 +372,6 @@ impl Catalog {
     /// Notes that the database guarantees the key of a resource. Called while a catalog is made.
     pub fn set_key_certain(&mut self, resource: ResourceId) {
         self.resources[resource].key_is_certain = true;
-    }
-
-    /// Notes that each server of Citus holds the related rows of its rows. Called while a catalog is made.
-    pub fn set_colocated(&mut self, resource: ResourceId, relation: usize) {
-        self.resources[resource].relations[relation].is_colocated = true;
     }
 
     /// Notes that the pivot of a relation contains no pair twice. Called while a catalog is made.

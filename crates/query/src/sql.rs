@@ -15,11 +15,11 @@ mod row_source;
 mod tests;
 mod tree;
 pub mod write;
+mod writer;
 
-use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::catalog::{Derived, Field, Identifier, Stored, TableName};
+use crate::catalog::{Field, Stored};
 use crate::plan::keyset::NextStatement;
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Operation, Plan, PlanBody, Show};
@@ -27,6 +27,7 @@ use crate::types::{EnumValue, Scalar, Type};
 use crate::value::Value;
 
 pub use dialect::Dialect;
+use writer::Writer;
 
 /// The text of a statement with its values.
 #[derive(Clone, Debug)]
@@ -319,132 +320,4 @@ fn numbers_in(whole: &Sql, params: &[Param]) -> Vec<usize> {
         found.nth(earlier).unwrap_or(index + 1)
     };
     (0..params.len()).map(number).collect()
-}
-
-/// The only type that writes SQL.
-struct Writer {
-    dialect: Dialect,
-    text: String,
-    params: Vec<Param>,
-    /// The predicate that is being written.
-    predicate: PredicateId,
-    /// The numbers of the parameters, if they are not counted from one.
-    numbers: Vec<usize>,
-    /// Whether columns are named without their table.
-    has_one_table: bool,
-    /// The lookups of a dot-path's rows, each with a column that is NULL where the path leads to no row.
-    path_lookups: Vec<(Alias, Alias, Identifier)>,
-}
-
-impl Writer {
-    fn new(dialect: Dialect) -> Self {
-        Writer {
-            dialect,
-            text: String::with_capacity(512),
-            params: Vec::with_capacity(8),
-            predicate: PredicateId::NONE,
-            numbers: Vec::new(),
-            has_one_table: false,
-            path_lookups: Vec::new(),
-        }
-    }
-
-    fn finish(self) -> Sql {
-        Sql { text: self.text, params: self.params }
-    }
-
-    fn raw(&mut self, text: &'static str) {
-        self.text.push_str(text);
-    }
-
-    fn identifier(&mut self, identifier: &Identifier) {
-        self.text.push_str(&identifier.quoted);
-    }
-
-    fn table_name(&mut self, table: &TableName) {
-        if let Some(schema) = &table.schema {
-            self.identifier(schema);
-            self.raw(".");
-        }
-        self.identifier(&table.name);
-    }
-
-    /// An enum's value, its quotes doubled.
-    fn literal(&mut self, value: &EnumValue) {
-        let mut text = value.replace('\'', "''");
-        if dialect::escapes(self.dialect, &text) {
-            self.raw("E");
-            text = text.replace('\\', "\\\\");
-        }
-        self.raw("'");
-        self.text.push_str(&text);
-        self.raw("'");
-    }
-
-    fn number(&mut self, number: usize) {
-        match u8::try_from(number) {
-            // Nearly every number; formatting is slower.
-            Ok(digit @ 0..=9) => self.text.push(char::from(b'0' + digit)),
-            // Writing to a String cannot fail.
-            _ => _ = write!(self.text, "{number}"),
-        }
-    }
-
-    fn alias(&mut self, alias: Alias) {
-        self.raw("t");
-        self.number(alias.0 as usize);
-    }
-
-    /// `t1."name"`, as stored, or the value of a derived field.
-    fn column(&mut self, column: Column<'_>) {
-        match &column.field.derived {
-            None | Some(Derived::Unresolved) => self.stored_column(column.alias, &column.field.column),
-            Some(Derived::Related(_)) => dialect::looked_up(self, column),
-            Some(Derived::JsonPath(path)) => dialect::json_path(self, column, path),
-            Some(Derived::Bucket(bucket)) => dialect::bucket(self, column, bucket),
-        }
-    }
-
-    fn stored_column(&mut self, alias: Alias, column: &Identifier) {
-        if !self.has_one_table {
-            self.alias(alias);
-            self.raw(".");
-        }
-        self.identifier(column);
-    }
-
-    fn bind(&mut self, kind: Kind, arity: Arity, source: Source) -> usize {
-        self.params.push(Param { kind, arity, source, predicate: self.predicate });
-        let number = self.params.len();
-        self.placeholder(number);
-        number
-    }
-
-    /// Refers to a value that is bound already.
-    fn placeholder(&mut self, number: usize) {
-        let Param { kind, arity, .. } = self.params[number - 1];
-        let shown = self.numbers.get(number - 1).copied().unwrap_or(number);
-        dialect::placeholder(self, shown, kind, arity);
-    }
-
-    /// A limit or offset.
-    fn bind_count(&mut self, count: u64) {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.bind(Kind::Int8, Arity::One, Source::Value(Value::Int(count)));
-    }
-
-    /// Writes the items with a separator between.
-    fn separated<T>(&mut self, separator: &'static str, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
-        self.enumerated(separator, items, |writer, _, item| write(writer, item));
-    }
-
-    /// The same, each with its number.
-    fn enumerated<T>(&mut self, separator: &'static str, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Self, usize, T)) {
-        for (index, item) in items.into_iter().enumerate() {
-            if index > 0 {
-                self.raw(separator);
-            }
-            write(self, index, item);
-        }
-    }
 }

@@ -131,8 +131,8 @@ fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
     for (resource, relation) in relation::without_repeats(catalog, schema) {
         catalog.set_never_repeats(resource, relation);
     }
-    for (resource, relation) in if schema.has_citus { citus::colocated(catalog, schema) } else { Vec::new() } {
-        catalog.set_colocated(resource, relation);
+    for (resource, relation, placement) in if schema.has_citus { citus::placements(catalog, schema) } else { Vec::new() } {
+        catalog.set_placement(resource, relation, placement);
     }
     for (resource, field) in collation::conflicts(catalog, schema) {
         catalog.set_native(resource, field, Native::TextByCollation);

@@ -36,6 +36,12 @@ pub enum Placement {
     Distributed { column: Option<String>, group: i32 },
 }
 
+impl Placement {
+    pub(crate) fn is_distributed(&self) -> bool {
+        matches!(self, Placement::Distributed { .. })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locale {
     /// `UTF8`, as a rule.

@@ -15,7 +15,8 @@ use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
 
 use super::write_rules::FieldRules;
 use super::{
-    Catalog, Derived, Field, FieldId, Identifier, JoinColumns, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake,
+    Catalog, Derived, Field, FieldId, Identifier, JoinColumns, Mask, Native, Relation, RelationPlacement, Repeats, Resource, Stored,
+    TableName, kebab, snake,
 };
 
 /// The contexts of the identity half. Only the built-in manifest declares them.
@@ -317,7 +318,7 @@ impl Resolver {
             target,
             many: declaration.many,
             join_columns,
-            is_colocated: false,
+            placement: RelationPlacement::default(),
             json_key: json::key(name),
         })
     }

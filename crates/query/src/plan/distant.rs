@@ -3,7 +3,22 @@
 use crate::catalog::{Relation, Resource};
 
 use super::predicate::Predicate;
+use super::write::WritePlan;
 use super::{Plan, PlanBody, RowSource, Select, Table};
+
+impl WritePlan<'_> {
+    /// The same for the rows that a write changes, and for those of its answer.
+    pub(crate) fn distant_relations(&self) -> Vec<String> {
+        let mut found = Found::default();
+        if let Some(target) = &self.target {
+            found.select(&target.select);
+        }
+        if let Some(answer) = &self.answer {
+            found.select(&answer.select);
+        }
+        found.0
+    }
+}
 
 impl Plan<'_> {
     /// Each relation once. Those of constraints and of derived fields have no name here, because the viewer may not know them.
@@ -28,7 +43,7 @@ impl Found {
     }
 
     fn relation(&mut self, relation: &Relation, resource: &Resource) {
-        if !relation.is_colocated {
+        if !relation.placement.is_colocated {
             self.add(format!("relation `{}` of `{}`", relation.name, resource.full_name));
         }
     }
@@ -53,7 +68,7 @@ impl Found {
     }
 
     fn lookups(&mut self, table: &Table<'_>) {
-        if table.lookups().iter().any(|lookup| !lookup.relation.is_colocated) {
+        if table.lookups().iter().any(|lookup| !lookup.relation.placement.is_colocated) {
             self.add(format!("derived fields of `{}`", table.resource.full_name));
         }
     }

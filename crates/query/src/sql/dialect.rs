@@ -270,6 +270,16 @@ pub(super) fn looked_up(writer: &mut Writer, column: Column<'_>) {
     writer.raw(if path.is_some() { " END" } else { "" });
 }
 
+/// A column that joins a dot-path's table, as a key of groups. Citus groups by a distribution column on each server, also the rows that
+/// the path leads nowhere from: their group would come once for each shard. It does not look into an expression.
+pub(super) fn path_key_as_group(writer: &mut Writer, column: Column<'_>) {
+    writer.raw("CASE WHEN ");
+    writer.stored_column(column.alias, &column.field.column);
+    writer.raw(" IS NOT NULL THEN ");
+    writer.stored_column(column.alias, &column.field.column);
+    writer.raw(" END");
+}
+
 /// Past this many branches an OR is hidden from SQLite's planner, which compares each with each, and a chain becomes a balanced tree.
 pub(super) const MAX_BRANCHES: usize = 16;
 
@@ -367,7 +377,7 @@ pub(super) fn unique_key_column(writer: &mut Writer, column: Column<'_>) {
 
 /// A sort key of groups.
 pub(super) fn sort_group(writer: &mut Writer, sort: &Sort<'_>) {
-    grouped(writer, sort.column);
+    writer.group_key(|writer| grouped(writer, sort.column));
     direction(writer, sort.direction);
     if writer.dialect == Dialect::Sqlite {
         nulls(writer, sort.direction);
@@ -390,9 +400,9 @@ fn nulls(writer: &mut Writer, direction: Direction) {
 }
 
 /// Keeps a planner from joining this subquery with the query around it.
-pub(super) fn fence(writer: &mut Writer) {
-    // SQLite's planner does not join it anyway, and that of Citus must find out whether the tables are co-located.
-    if writer.dialect == Dialect::Postgres {
+pub(super) fn fence(writer: &mut Writer, is_separate: bool) {
+    // SQLite's planner does not join it anyway, and that of Citus joins co-located tables on each server.
+    if writer.dialect == Dialect::Postgres || is_separate {
         writer.raw(" OFFSET 0");
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn relation_filter<'p>(
                 PathJoin::Table => FromItem::Table(table, TableAlias::Plan(pivot)),
                 // The keys are a set, so no pair must be removed.
                 PathJoin::Columns => {
-                    let all = pivot_pairs(table, [own, target], (pairs, other), Repeats::Never);
+                    let separate = exists.relation.placement.is_separate_from_pivot;
+                    let all = SqlSelect { separate, ..pivot_pairs(table, [own, target], (pairs, other), Repeats::Never) };
                     FromItem::Query(Box::new(all), TableAlias::Plan(pivot))
                 }
             };
@@ -106,7 +107,8 @@ fn key_in<'p>(
         }
     };
     let conditions = Conditions { join, filters };
-    let select = SqlSelect { joins, conditions, fenced: true, ..SqlSelect::new(SelectList::unnamed(columns), from) };
+    let separate = exists.relation.placement.is_separate;
+    let select = SqlSelect { joins, conditions, fenced: true, separate, ..SqlSelect::new(SelectList::unnamed(columns), from) };
     Condition::In(Box::new(KeyIn { keys, select }))
 }
 
@@ -240,7 +242,8 @@ impl<'p> FromKeys<'p> {
                 let to_pivot = inner_join(JoinKind::KeysFirst, self.pivot(pivot), self.key_equals_pivot(own, other));
                 let joins = vec![to_pivot];
                 let columns = passed_columns(self.target, self.child.pivot, other, "k.n");
-                let select = SqlSelect { distinct: is_distinct(*repeats), joins, ..SqlSelect::new(columns, self.keys()) };
+                let separate = self.child.relation.placement.is_separate_from_pivot;
+                let select = SqlSelect { distinct: is_distinct(*repeats), joins, separate, ..SqlSelect::new(columns, self.keys()) };
                 (FromItem::Query(Box::new(select), TableAlias::Text("k")), passed_equals(self.target, other, "k.x"))
             }
         };

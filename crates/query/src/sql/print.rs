@@ -29,6 +29,7 @@ pub(super) fn condition_list(conditions: &[Condition<'_>], dialect: Dialect, num
 impl Writer {
     fn select(&mut self, select: &SqlSelect<'_>) {
         self.path_lookups.extend(select.path_lookups.iter().map(|(lookup, column)| (*lookup, column.alias, column.field.column.clone())));
+        self.note_path_keys(select.group_by);
         self.raw(if select.distinct { "SELECT DISTINCT " } else { "SELECT " });
         self.select_list(&select.columns);
         self.raw(" FROM ");
@@ -40,7 +41,9 @@ impl Writer {
         match select.group_by {
             GroupBy::Groups(grouped) if !grouped.groups.is_empty() => {
                 self.raw(" GROUP BY ");
-                self.separated(", ", &grouped.groups, |writer, group| dialect::grouped(writer, group.column));
+                self.separated(", ", &grouped.groups, |writer, group| {
+                    writer.group_key(|writer| dialect::grouped(writer, group.column));
+                });
             }
             GroupBy::FirstColumns(count) => {
                 self.raw(" GROUP BY ");
@@ -50,8 +53,8 @@ impl Writer {
         }
         self.order_by(select.order);
         self.bounds(select.bounds);
-        if select.fenced {
-            dialect::fence(self);
+        if select.fenced || select.separate {
+            dialect::fence(self, select.separate);
         }
         if let Some((alias, lock)) = select.locked {
             dialect::lock_rows(self, alias, lock);

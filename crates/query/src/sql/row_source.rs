@@ -28,7 +28,11 @@ pub(super) fn select<'p>(columns: SelectList<'p>, source: &'p RowSource<'p>, gro
                 PathTarget { table: FromItem::Query(Box::new(rows), TableAlias::Plan(join.table.alias)), lookups, policy: Vec::new() }
             }
         };
-        join::left_join(join, target, dialect)
+        let mut left_join = join::left_join(join, target, dialect);
+        if join.relation.placement.is_separate {
+            left_join.from.separate();
+        }
+        left_join
     });
     let paths: Vec<_> = paths.collect();
     let lookup_rows = match group_by {

@@ -46,6 +46,9 @@ pub(super) struct SqlSelect<'p> {
     pub(super) bounds: Bounds,
     /// Whether the planner must not join this subquery with the query around it.
     pub(super) fenced: bool,
+    /// Whether Citus must run this subquery before the query around it, because their tables are not co-located. Joins that equate their
+    /// distribution columns make Citus expect that they are, and refuse the statement.
+    pub(super) separate: bool,
     /// The table with rows that stay locked until the transaction ends. SQLite has one writer and needs no locks.
     pub(super) locked: Option<(Alias, RowLock)>,
     /// The lookups of a dot-path's rows, each with a column that is NULL where the path leads to no row. Only for lookups joined as groups.
@@ -81,6 +84,7 @@ impl<'p> SqlSelect<'p> {
             order: OrderBy::NONE,
             bounds: Bounds { limit: None, offset: None },
             fenced: false,
+            separate: false,
             locked: None,
             path_lookups: Vec::new(),
         }
@@ -200,6 +204,20 @@ pub(super) enum FromItem<'p> {
     Lookup(Box<SqlLookup<'p>>),
     /// The same for a count: that of the row's group, or zero.
     CountOfGroup(Alias),
+}
+
+impl FromItem<'_> {
+    /// Makes Citus run each subquery here before the query around it.
+    pub(super) fn separate(&mut self) {
+        match self {
+            FromItem::Query(select, _) => select.separate = true,
+            FromItem::Joined(joined) => {
+                joined.0.separate();
+                joined.1.iter_mut().for_each(|join| join.from.separate());
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The value of a derived field: what the function makes of the rows of a query.

@@ -37,6 +37,8 @@ pub struct WriteQuery {
     /// Whether the answer has one row rather than a list.
     pub is_one: bool,
     pub dry_run: bool,
+    /// The relations that lead to rows on other servers, for the message of a write that Citus refuses.
+    pub distant_relations: Vec<String>,
 }
 
 impl WriteQuery {
@@ -106,6 +108,7 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
         answer: plan.answer.as_ref().map(keyed),
         is_one,
         dry_run: plan.dry_run,
+        distant_relations: if dialect.has_several_servers() { plan.distant_relations() } else { Vec::new() },
     }
 }
 

@@ -1,7 +1,7 @@
 //! Checks where Citus keeps the rows of related tables, and what a relation between them costs.
 
 use query::catalog::write_rules::WriteOperation;
-use query::catalog::{Catalog, JoinColumns, Relation, Resource, ResourceId};
+use query::catalog::{Catalog, JoinColumns, Relation, RelationPlacement, Resource, ResourceId};
 use query::sql::Dialect;
 
 use crate::schema::{Placement, Schema, Table, same};
@@ -53,15 +53,21 @@ fn joined_tables<'c>(catalog: &'c Catalog, schema: &'c Schema, resource: &'c Res
     }
 }
 
-/// The relations between rows on the same server.
-pub(super) fn colocated(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, usize)> {
-    let is_colocated = |resource, relation| {
+/// The placement of each relation. Tables are co-located by their group in Citus, not by equal distribution columns.
+pub(super) fn placements(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, usize, RelationPlacement)> {
+    let placement = |resource, relation| {
         let joined = joined_tables(catalog, schema, resource, relation);
-        !joined.is_empty() && joined.iter().all(Joined::is_colocated)
+        // A view may read any table.
+        let is_separate = |joined: &Joined<'_>| !joined.is_colocated() && joined.tables[1].placement.is_distributed();
+        RelationPlacement {
+            is_colocated: !joined.is_empty() && joined.iter().all(Joined::is_colocated),
+            is_separate: joined.is_empty() || joined.iter().any(is_separate),
+            is_separate_from_pivot: matches!(relation.join_columns, JoinColumns::Through { .. }) && joined.last().is_none_or(is_separate),
+        }
     };
     let resources = catalog.resources().iter().enumerate();
     let relations = resources.flat_map(|(id, resource)| resource.relations.iter().enumerate().map(move |found| (id, resource, found)));
-    relations.filter(|(_, resource, (_, relation))| is_colocated(resource, relation)).map(|(id, _, (place, _))| (id, place)).collect()
+    relations.map(|(id, resource, (place, relation))| (id, place, placement(resource, relation))).collect()
 }
 
 impl<'c> Checker<'c> {

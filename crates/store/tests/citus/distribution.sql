@@ -6,4 +6,10 @@ SELECT create_distributed_table('customers_labels', 'customer_id', colocate_with
 SELECT create_distributed_table('reviews', 'product_id', colocate_with => 'none');
 SELECT create_distributed_table('favourites', 'product_id', colocate_with => 'reviews');
 SELECT create_distributed_table('shipments', 'id', colocate_with => 'none');
+-- Each in a group of its own, although relations join them by their distribution columns.
+SELECT create_distributed_table('refunds', 'customer_id');
+SELECT create_distributed_table('coupons', 'customer_id', colocate_with => 'none');
+SELECT create_distributed_table('banners', NULL, colocate_with => 'none');
+SELECT create_distributed_table('clubs', 'id', colocate_with => 'none');
+SELECT create_distributed_table('customers_clubs', 'club_id', colocate_with => 'none');
 ANALYZE;

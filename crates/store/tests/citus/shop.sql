@@ -36,6 +36,11 @@ CREATE TABLE customers_labels (customer_id bigint NOT NULL, label_id integer NOT
 CREATE TABLE reviews (product_id bigint NOT NULL, id bigint NOT NULL, customer_id bigint, stars integer NOT NULL, PRIMARY KEY (product_id, id));
 CREATE TABLE favourites (product_id bigint NOT NULL, customer_id bigint NOT NULL, PRIMARY KEY (product_id, customer_id));
 CREATE TABLE shipments (id bigint PRIMARY KEY, customer_id bigint, order_id bigint, carrier text);
+CREATE TABLE refunds (customer_id integer NOT NULL, id bigint NOT NULL, amount numeric(10, 2), PRIMARY KEY (customer_id, id));
+CREATE TABLE coupons (customer_id bigint NOT NULL, id bigint NOT NULL, code text NOT NULL, PRIMARY KEY (customer_id, id));
+CREATE TABLE banners (id bigint PRIMARY KEY, customer_id bigint, text text NOT NULL);
+CREATE TABLE clubs (id bigint PRIMARY KEY, name text NOT NULL);
+CREATE TABLE customers_clubs (club_id bigint NOT NULL, customer_id bigint NOT NULL, PRIMARY KEY (club_id, customer_id));
 
 INSERT INTO countries VALUES ('DE', 'Germany', 'north'), ('IT', 'Italy', 'south'), ('ES', 'Spain', 'south'), ('NO', 'Norway', NULL);
 INSERT INTO customers (id, name, country, tags, profile, balance, score, is_vip, born, created_at, deleted_at, version)
@@ -53,3 +58,8 @@ INSERT INTO customers_labels SELECT DISTINCT 1 + n % 40, 1 + n * 5 % 6 FROM gene
 INSERT INTO reviews SELECT 1 + n % 15, n, CASE WHEN n % 8 > 0 THEN 1 + n * 3 % 55 END, 1 + n % 5 FROM generate_series(1, 120) AS n;
 INSERT INTO favourites SELECT DISTINCT 1 + n % 12, 1 + n * 11 % 58 FROM generate_series(1, 90) AS n;
 INSERT INTO shipments SELECT o.id, o.customer_id, o.id, ('{van,bike}'::text[])[1 + o.id % 3] FROM orders o WHERE o.id % 2 = 0;
+INSERT INTO refunds SELECT 1 + n * 7 % 55, n, n * 0.75 FROM generate_series(1, 80) AS n;
+INSERT INTO coupons SELECT 1 + n * 5 % 58, n, ('{spring,summer}'::text[])[1 + n % 2] FROM generate_series(1, 90) AS n;
+INSERT INTO banners SELECT n, CASE WHEN n % 6 > 0 THEN 1 + n * 3 % 65 END, ('{left,right}'::text[])[1 + n % 2] FROM generate_series(1, 40) AS n;
+INSERT INTO clubs SELECT n, 'club ' || n FROM generate_series(1, 8) AS n;
+INSERT INTO customers_clubs SELECT DISTINCT 1 + n * 5 % 9, 1 + n * 7 % 60 FROM generate_series(1, 100) AS n;

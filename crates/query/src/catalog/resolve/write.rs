@@ -4,7 +4,7 @@ use regex::RegexBuilder;
 
 use crate::account_variables::{ACCOUNT_VARIABLES, VariableKind, is_account_variable, variable_kind};
 use crate::catalog::write_rules::{Bound, FieldRules, Pattern, Preset, TableFacts, ValueRules, WriteRules};
-use crate::catalog::{Field, FieldId, JoinColumns, Relation, Resource, ResourceId};
+use crate::catalog::{Field, FieldId, JoinColumns, Relation, RelationPlacement, Resource, ResourceId};
 use crate::json::{self, Json};
 use crate::manifest::{FieldDeclaration, ResourceDeclaration, RuleDeclarations, WriteDeclaration};
 use crate::messages::{did_you_mean, quoted_list};
@@ -51,7 +51,7 @@ impl Resolver {
             target: id,
             many: false,
             join_columns: JoinColumns::Direct(pairs),
-            is_colocated: true,
+            placement: RelationPlacement { is_colocated: true, ..RelationPlacement::default() },
             json_key: json::key("row"),
         };
         Some(WriteRules {

@@ -121,7 +121,8 @@ fn groups<'p>(lookup: &'p Lookup<'p>, name: TableAlias, dialect: Dialect) -> Sql
                 JoinCondition::Equal(own.operand(*id), Operand::GroupKey(name, index, None))
             };
             let to_target = other.iter().map(|(column, id)| JoinCondition::Equal(target.operand(*id), read(column))).collect();
-            let all = join::pivot_pairs(pivot, [own, target], (pairs, other), *repeats);
+            let separate = lookup.relation.placement.is_separate_from_pivot;
+            let all = SqlSelect { separate, ..join::pivot_pairs(pivot, [own, target], (pairs, other), *repeats) };
             let from = FromItem::Query(Box::new(all), TableAlias::Plan(lookup.pivot));
             let on = Conditions { join: to_target, filters: Vec::new() };
             let joins = vec![SqlJoin { kind: JoinKind::Inner, from: target.table(), on }];
@@ -136,7 +137,8 @@ fn groups<'p>(lookup: &'p Lookup<'p>, name: TableAlias, dialect: Dialect) -> Sql
     joins.extend(self::joins(&lookup.table, LookupUse::Order, LookupRows::Some, dialect));
     let columns = SelectList { first: "", list, names: ColumnNames::KeysAndValue };
     let group_by = GroupBy::FirstColumns(count);
-    let select = SqlSelect { joins, conditions: Conditions { join, filters }, group_by, ..SqlSelect::new(columns, from) };
+    let separate = lookup.relation.placement.is_separate;
+    let select = SqlSelect { joins, conditions: Conditions { join, filters }, group_by, separate, ..SqlSelect::new(columns, from) };
     let from = FromItem::Query(Box::new(select), name);
     SqlJoin { kind: JoinKind::Left, from, on: Conditions { join: on, filters: Vec::new() } }
 }
@@ -150,7 +152,7 @@ pub(in super::super) fn shown<'p>(table: &'p Table<'p>, alias: Alias, dialect: D
 fn is_shown_by_subquery(lookup: &Lookup<'_>, dialect: Dialect) -> bool {
     let is_possible = match dialect::strategies(dialect).lookup_join {
         LookupJoin::EachRow | LookupJoin::GroupsOfEveryRow => true,
-        LookupJoin::Groups => lookup.relation.is_colocated && lookup.table.lookups().is_empty(),
+        LookupJoin::Groups => lookup.relation.placement.is_colocated && lookup.table.lookups().is_empty(),
     };
     is_possible && lookup.used == LookupUse::Shown
 }

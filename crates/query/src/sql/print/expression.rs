@@ -4,7 +4,7 @@ use crate::manifest::RelatedFunction;
 use crate::plan::Measured;
 use crate::statement::Function;
 
-use super::super::tree::{ColumnUse, Expression, PivotUse, SqlLookup};
+use super::super::tree::{ColumnUse, Expression, GroupBy, PivotUse, SqlLookup};
 use super::super::{Writer, dialect, row_source};
 
 impl Writer {
@@ -15,7 +15,7 @@ impl Writer {
             Expression::Column(column, ColumnUse::Stored) => self.column(*column),
             Expression::Column(column, ColumnUse::Shown) => dialect::shown(self, *column),
             Expression::Column(column, ColumnUse::Key) => dialect::key(self, *column),
-            Expression::Column(column, ColumnUse::Grouped) => dialect::grouped_shown(self, *column),
+            Expression::Column(column, ColumnUse::Grouped) => self.group_key(|writer| dialect::grouped_shown(writer, *column)),
             Expression::Column(column, ColumnUse::SortKey) => dialect::sort_key(self, *column),
             Expression::Column(column, ColumnUse::Position) => dialect::position(self, *column),
             Expression::Column(column, ColumnUse::JoinedTo(field)) => dialect::join_column(self, *column, field),
@@ -48,6 +48,24 @@ impl Writer {
                 self.raw(") AS r");
             }
         }
+    }
+
+    pub(super) fn note_path_keys(&mut self, group_by: GroupBy<'_>) {
+        if let GroupBy::Groups(grouped) = group_by
+            && self.dialect.has_several_servers()
+        {
+            for join in &grouped.source.joins {
+                let keys = join.relation.join_columns.other_fields().into_iter().map(|id| join.table.column(id));
+                self.path_keys.extend(keys.map(|key| (key.alias, key.field.column.clone())));
+            }
+        }
+    }
+
+    /// A key of groups.
+    pub(in super::super) fn group_key(&mut self, write: impl FnOnce(&mut Self)) {
+        self.is_group_key = true;
+        write(self);
+        self.is_group_key = false;
     }
 
     fn measure(&mut self, measured: &Measured<'_>) {
