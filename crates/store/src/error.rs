@@ -56,6 +56,22 @@ pub enum Error {
 /// enum types, and a constant condition in an outer join. These are parts of its messages.
 const CITUS_LIMITS: [&str; 3] = ["citus.max_intermediate_result_size", "no matching oid", "pseudoconstant quals"];
 
+/// The files of Citus that plan a statement. Their internal errors say what it cannot plan, such as a join for which rows would have to be
+/// distributed anew.
+const CITUS_PLANNER: [&str; 11] = [
+    "combine_query_planner.c",
+    "distributed_planner.c",
+    "insert_select_planner.c",
+    "multi_join_order.c",
+    "multi_logical_optimizer.c",
+    "multi_logical_planner.c",
+    "multi_physical_planner.c",
+    "multi_router_planner.c",
+    "query_colocation_checker.c",
+    "query_pushdown_planning.c",
+    "recursive_planning.c",
+];
+
 /// How much of a statement's SQL the log shows.
 const MAX_SQL_CHARS: usize = 1_000;
 
@@ -120,7 +136,10 @@ pub(crate) fn is_stale(error: &DbError) -> bool {
 fn is_unsupported(error: &DbError) -> bool {
     match error.code().code() {
         "0A000" => !is_stale(error),
-        "XX000" => CITUS_LIMITS.iter().any(|part| error.message().contains(part)),
+        "XX000" => {
+            let file = error.file().unwrap_or_default();
+            CITUS_LIMITS.iter().any(|part| error.message().contains(part)) || CITUS_PLANNER.contains(&file)
+        }
         _ => false,
     }
 }
