@@ -13,7 +13,7 @@ pub(crate) use diagnosis::diagnose;
 pub(crate) use open_transaction::{DatabaseRefusal, RefusalKind, RetryReason, Savepoint, Statement, StepError, WriteTransaction};
 pub(crate) use transaction::{TransactionError, write};
 
-/// How often a write is tried if deadlocks or conflicts end it, the first time included.
+/// How often a write is tried if its tables change or its connection is lost, the first time included.
 pub(crate) const MAX_TRIES: usize = 4;
 
 /// What a write has done.

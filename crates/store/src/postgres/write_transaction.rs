@@ -68,7 +68,8 @@ impl PostgresWrites {
         let mut retries = WriteRetries::begin(self.postgres.deadline());
         loop {
             match Box::pin(self.try_write(query, &retries)).await {
-                Err(TransactionError::Retry(reason)) if retries.may_retry(&reason) => {}
+                Err(TransactionError::Retry(reason)) if retries.may_retry(&reason) => retries.pause(&reason).await,
+                Err(TransactionError::Store(error)) => return Err(error.over_relations(query.distant_relations.clone()).into()),
                 result => return result.map_err(failure),
             }
         }
@@ -127,7 +128,8 @@ fn failure(error: TransactionError) -> WriteFailure {
     match error {
         TransactionError::Refused(refusal) => WriteFailure::Refused(refusal),
         TransactionError::Unexplained => WriteFailure::Unexplained,
-        TransactionError::Retry(RetryReason::Conflict) => unavailable("other writes kept changing the same rows"),
+        // The same as after waiting for their locks all the time.
+        TransactionError::Retry(RetryReason::Conflict) => WriteFailure::Store(Error::Timeout),
         TransactionError::Retry(RetryReason::Stale) => unavailable("tables of the write kept changing"),
         TransactionError::Retry(RetryReason::ConnectionLost { reason, .. }) => WriteFailure::Store(Error::Unavailable(reason)),
         TransactionError::InDoubt(error) => WriteFailure::InDoubt(error),
