@@ -245,9 +245,11 @@ impl Postgres {
     }
 
     async fn probe<T>(&self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
-        let mut lease = self.lease().await?;
+        let deadline = Instant::now() + self.timeout.min(POOL_TIMEOUT);
+        let mut lease = lease_until(&self.pool, deadline).await?;
+        lease.set_deadline(Some(deadline));
         match lease.step(PROBE_TIMEOUT, step).await {
-            Err(Error::Timeout) => Err(Error::Unavailable("no answer within two seconds".to_owned())),
+            Err(Error::Timeout) => Err(Error::Unavailable("no answer in time".to_owned())),
             other => other,
         }
     }

@@ -205,6 +205,37 @@ async fn a_thousand_statements_for_a_frozen_host_fail_soon_and_open_few_connecti
     server.drop().await;
 }
 
+// contract B1.26
+#[tokio::test]
+async fn requests_fail_soon_while_no_host_answers() {
+    let server = Postgres::with(SCRIPT).await;
+    let (first, first_mode, _) = proxy::start_counting(&server.url).await;
+    let (second, second_mode, _) = proxy::start_counting(&server.url).await;
+    let url = with(&both(&first, &second), "connect_timeout=2");
+    let database = open(&url, DatabaseSettings { pool: 4, ..DatabaseSettings::default() });
+    warm(&database, 8).await;
+    first_mode.send_replace(Proxy::Frozen);
+    second_mode.send_replace(Proxy::Frozen);
+    let burst = async || futures_util::future::join_all((0..40).map(|_| page(&database))).await;
+    let slowest = |answers: &[(Result<Vec<u8>, Error>, Duration)]| {
+        let failed = |(answer, _): &(Result<Vec<u8>, Error>, Duration)| matches!(answer, Err(Error::Unavailable(_)));
+        assert!(answers.iter().all(failed), "{:?}", answers.iter().find(|one| !failed(one)));
+        answers.iter().map(|(_, took)| *took).max().expect("answers")
+    };
+    // The first host falls silent within three seconds. A connection to the second one has two.
+    let took = slowest(&burst().await);
+    assert!(took < SECONDS(8), "{took:?}");
+    // Attempts go on beside the requests.
+    for _ in 0..4 {
+        let took = slowest(&burst().await);
+        assert!(took < SECONDS(1), "{took:?}");
+        tokio::time::sleep(Duration::from_millis(400)).await;
+    }
+    second_mode.send_replace(Proxy::Forwarding);
+    until("the second host answers again", async || page(&database).await.0.is_ok()).await;
+    server.drop().await;
+}
+
 // contract B1.26, contract B1.1
 #[tokio::test]
 async fn a_frozen_host_at_boot_ends_in_a_message() {
@@ -301,13 +332,13 @@ async fn a_host_that_is_back_is_used_although_an_attempt_to_reach_it_still_hangs
     // A silent host is left alone for a second.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let (before, other) = (connections.accepted(), database.clone());
-    let hanging = tokio::spawn(async move { page(&other).await.0 });
+    let attempting = tokio::spawn(async move { page(&other).await });
     until("an attempt hangs", async || connections.accepted() > before).await;
     // Its packets are lost for good.
     mode.send_replace(Proxy::OldFrozen);
     until("the host is used", async || page(&database).await.0.is_ok()).await;
-    assert!(!hanging.is_finished(), "the attempt has a minute");
-    hanging.abort();
+    let (answer, took) = attempting.await.expect("an answer");
+    assert!(matches!(answer, Err(Error::Unavailable(_))) && took < SECONDS(2), "the attempt has a minute, a request has not: {took:?}");
     server.drop().await;
 }
 

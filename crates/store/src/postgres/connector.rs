@@ -32,6 +32,9 @@ use super::{CONNECT_TIMEOUT, Manager, Postgres};
 /// a host in another role is asked again.
 const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 
+/// How often a request that waits for a connection looks whether all hosts fell silent.
+const SILENCE_INTERVAL: Duration = Duration::from_millis(200);
+
 /// How many addresses are remembered. A name may lead to others over time.
 const MAX_HOSTS: usize = 64;
 
@@ -244,6 +247,23 @@ impl Connector {
     pub(super) fn is_silent(&self) -> bool {
         let known = lock(&self.known);
         !known.is_empty() && known.values().all(|host| host.condition() == Condition::Silent)
+    }
+
+    /// Waits until nothing comes from any host.
+    pub(super) async fn silent(&self) {
+        while !self.is_silent() {
+            tokio::time::sleep(SILENCE_INTERVAL).await;
+        }
+    }
+
+    /// Why there is no connection while nothing comes from any host.
+    pub(super) fn silence(&self) -> Error {
+        Error::Unavailable(format!("no connection to {}: no host answers", self.servers()))
+    }
+
+    /// Why there is no connection yet.
+    pub(super) fn late(&self) -> Error {
+        Error::Unavailable(format!("no connection to {} in time", self.servers()))
     }
 
     pub(super) fn reachability(&self) -> Reachability {

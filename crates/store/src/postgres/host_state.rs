@@ -115,11 +115,13 @@ impl HostState {
         }
     }
 
-    /// Gives up an attempt because another host was faster.
-    pub(super) fn abandon_attempt(&mut self, began: Instant, now: Instant) {
-        if self.condition == Condition::Answering && self.answered_at.is_none_or(|last| last <= began) {
+    /// Gives up an attempt because another host was faster. True if other hosts come first from now on.
+    pub(super) fn abandon_attempt(&mut self, began: Instant, now: Instant) -> bool {
+        let is_late = self.condition == Condition::Answering && self.answered_at.is_none_or(|last| last <= began);
+        if is_late {
             self.busy(now);
         }
+        is_late
     }
 
     /// Whether a probe begins now: none goes on, and none began after `since`.
@@ -215,7 +217,7 @@ mod tests {
         let (late, early) = (start + SECOND, start + 3 * SECOND);
         assert_eq!(state.end_attempt(attempt(start + 2 * SECOND, AttemptEnd::Connected), early), Consequence::AnswersAgain);
         assert_eq!(state.end_attempt(attempt(late, AttemptEnd::NoAnswer), start + 6 * SECOND), Consequence::Nothing);
-        state.abandon_attempt(late, start + 6 * SECOND);
+        assert!(!state.abandon_attempt(late, start + 6 * SECOND));
         assert_eq!(state.condition(), Condition::Answering);
         assert!(state.begin_attempt(start + 6 * SECOND));
     }

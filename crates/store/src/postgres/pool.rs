@@ -20,7 +20,8 @@ use super::bind;
 use super::connection_attempt::{DriverTask, FailureKind, RawConnection};
 use super::connection_host::ConnectionHost;
 use super::connector::{ConnectError, Connector};
-use super::lease::{LastPage, Lease};
+use super::host::ATTEMPT_WAIT;
+use super::lease::Lease;
 use super::pooler::{Pooling, PoolingProbe};
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
@@ -225,23 +226,33 @@ pub(crate) fn figures(pool: &Pool) -> PoolFigures {
 pub(super) async fn lease_until(pool: &Pool, deadline: Instant) -> Result<Lease, Error> {
     match tokio::time::timeout_at(deadline.into(), lease(pool)).await {
         Ok(leased) => leased,
-        Err(_) => Err(Error::Unavailable(format!("no connection to {} in time", pool.manager().connector.servers()))),
+        Err(_) => Err(pool.manager().connector.late()),
     }
 }
 
 pub(crate) async fn lease(pool: &Pool) -> Result<Lease, Error> {
     let connector = &pool.manager().connector;
     if connector.is_silent() {
-        // Without a place in the pool: attempts that hang would take all of them. At most one a second begins, and the other requests fail.
-        let connector = connector.clone();
-        let attempt = tokio::spawn(async move { connector.connect("").await.map(drop) }.in_current_span());
-        attempt.await.map_err(|error| Error::Unexpected(error.to_string()))?.map_err(|failure| unavailable(failure.error))?;
+        // Without a place in the pool: attempts that hang would take all of them. One a second begins, and no request waits for its end.
+        let attempting = connector.clone();
+        let attempt = tokio::spawn(async move { attempting.connect("").await.map(drop) }.in_current_span());
+        match tokio::time::timeout(ATTEMPT_WAIT, attempt).await {
+            Ok(ended) => ended.map_err(|error| Error::Unexpected(error.to_string()))?.map_err(|failure| unavailable(failure.error))?,
+            Err(_) => return Err(connector.silence()),
+        }
     }
     let started = Instant::now();
     let timeout = pool.timeouts().wait.unwrap_or_default();
     loop {
-        match get(pool).await? {
+        let got = tokio::select! {
+            biased;
+            got = get(pool) => got?,
+            () = connector.silent() => return Err(connector.silence()),
+        };
+        match got {
             Ok(connection) => return Ok(Lease::new(connection)),
+            // Every place is taken by an attempt to connect.
+            Err(PoolError::Timeout(TimeoutType::Wait)) if pool.status().size == 0 => return Err(connector.late()),
             Err(PoolError::Timeout(TimeoutType::Wait)) => return Err(Error::Overloaded),
             // Connections of this pool become free sooner than those of others.
             Err(PoolError::Backend(ConnectError { kind: FailureKind::TooManyConnections, .. }))

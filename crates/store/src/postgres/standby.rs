@@ -28,6 +28,12 @@ impl Postgres {
         rows.first().and_then(|row| row.get(0)).ok_or_else(|| Error::Unexpected("the server has no identifier".to_owned()))
     }
 
+    pub(crate) async fn log_position(&self) -> Result<Option<u64>, Error> {
+        const POSITION: &str = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN (pg_current_wal_lsn() - '0/0'::pg_lsn)::int8 END";
+        let rows = self.probe(async |connection| connection.client.query_typed(POSITION, &[]).await).await?;
+        Ok(rows.first().and_then(|row| row.get::<_, Option<i64>>(0)).map(|bytes| bytes as u64))
+    }
+
     pub(crate) async fn replay_position(&self) -> Result<ReplayPosition, Error> {
         const POSITION: &str = "SELECT pg_is_in_recovery(), (pg_last_wal_receive_lsn() - '0/0'::pg_lsn)::int8, \
              (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::int8, EXISTS (SELECT FROM pg_stat_wal_receiver), \
