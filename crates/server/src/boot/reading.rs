@@ -1,11 +1,11 @@
 //! What a boot reads from the database, from the next host if one falls silent.
 
 use futures_util::future::BoxFuture;
-use store::{Database, Error};
+use store::{Database, Error, Reachability};
 
 use crate::boot_error::{BootError, unanswered};
 
-/// Reads, and reads again if the connection was lost and there are other hosts. A refusal names the variable.
+/// Reads, and reads again if the connection was lost and other hosts may answer. A refusal names the variable.
 pub(super) async fn read<'d, T>(
     variable: &str,
     database: &Database,
@@ -14,6 +14,8 @@ pub(super) async fn read<'d, T>(
     let mut answer = read().await;
     if let Err(Error::Unavailable(reason)) = &answer
         && database.hosts().len() > 1
+        && database.reachability() == Reachability::Reachable
+        && !database.is_silent()
     {
         tracing::info!("{variable}: {reason}; the next host is tried");
         answer = read().await;
