@@ -99,6 +99,14 @@ impl Database {
         }
     }
 
+    /// The end of the log of a primary; none at a standby.
+    pub async fn log_position(&self) -> Result<Option<u64>, Error> {
+        match &self.0 {
+            Engine::Postgres(postgres) => postgres.log_position().await,
+            Engine::Sqlite(_) => Ok(None),
+        }
+    }
+
     /// Whether no server of the URL answers, also on connections that are open.
     pub fn is_silent(&self) -> bool {
         match &self.0 {

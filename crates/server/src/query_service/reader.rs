@@ -59,7 +59,7 @@ pub(crate) struct Reading {
 impl DatabaseReader {
     /// A read replica that is further than `max_lag` behind is not used.
     pub fn new(primary: Database, replicas: Vec<Database>, max_lag: Option<Duration>, budgets: &Budgets) -> Self {
-        let replicas = replicas.into_iter().map(|database| Replica::new(database, max_lag)).collect();
+        let replicas = replicas.into_iter().map(|database| Replica::new(database, primary.clone(), max_lag)).collect();
         let (statements, streams) = (budgets.statements.clone(), budgets.streams.clone());
         let turn = Arc::new(AtomicUsize::new(0));
         DatabaseReader { primary, replicas, turn, statements, streams, ping: Arc::default(), slow_statements: None }

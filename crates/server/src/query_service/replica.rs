@@ -23,6 +23,8 @@ const LOG_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub(super) struct Replica {
     pub(super) database: Database,
+    /// Asked for its position while this one receives nothing.
+    primary: Database,
     /// The largest lag behind the primary (`DATABASE_READ_MAX_LAG`).
     max_lag: Option<Duration>,
     health: Arc<Mutex<ReplicaHealth>>,
@@ -36,6 +38,8 @@ struct ReplicaHealth {
     checked_at: Option<Instant>,
     /// When its lag was last found small enough.
     current_at: Option<Instant>,
+    /// Whether the newest check found that it is too far behind.
+    is_behind: bool,
     measurements: ReplayLag,
     lag: Option<Duration>,
     logged_at: Option<Instant>,
@@ -65,8 +69,8 @@ pub(super) struct ReplicaFigures {
 }
 
 impl Replica {
-    pub(super) fn new(database: Database, max_lag: Option<Duration>) -> Self {
-        Replica { database, max_lag, health: Arc::default() }
+    pub(super) fn new(database: Database, primary: Database, max_lag: Option<Duration>) -> Self {
+        Replica { database, primary, max_lag, health: Arc::default() }
     }
 
     /// Runs a statement. None means that another server should run it, such as for a table that this one lacks.
@@ -144,6 +148,7 @@ impl Replica {
         health.is_being_checked = false;
         health.checked_at = Some(Instant::now());
         health.current_at = matches!(finding, Finding::Current).then(Instant::now);
+        let was_behind = std::mem::replace(&mut health.is_behind, matches!(finding, Finding::Behind(_)));
         let was_unavailable = match &finding {
             Finding::Unavailable(..) => None,
             Finding::Current | Finding::Behind(_) => health.unavailability.take(),
@@ -151,6 +156,8 @@ impl Replica {
         drop(health);
         if was_unavailable.is_some() {
             tracing::info!(host = self.database.servers(), "the read replica answers again");
+        } else if was_behind && matches!(finding, Finding::Current) {
+            tracing::info!(host = self.database.servers(), "the read replica is current again");
         }
         match finding {
             Finding::Current => {}
@@ -170,8 +177,10 @@ impl Replica {
         match self.database.replay_position().await {
             Err(reason) => unavailable(reason),
             Ok(position) => {
+                let needs_primary = lock(&self.health).measurements.needs_primary(position, max, Instant::now());
+                let primary = if needs_primary { self.primary.log_position().await.ok().flatten() } else { None };
                 let mut health = lock(&self.health);
-                let lag = health.measurements.measure(position, max, Instant::now());
+                let lag = health.measurements.measure(position, primary, max, Instant::now());
                 health.lag = lag;
                 if lag.is_some_and(|lag| lag <= max) { Finding::Current } else { Finding::Behind(lag) }
             }
