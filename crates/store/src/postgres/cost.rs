@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use lru::LruCache;
 use query::sql::{Query, Sql, Total};
+use serde_json::Value;
 
 use crate::Error;
 
@@ -70,9 +71,49 @@ impl CostLimit {
                 result => break result?,
             }
         };
-        let cost = document[0]["Plan"]["Total Cost"].as_f64();
-        let cost = cost.ok_or_else(|| Error::Unexpected("PostgreSQL returned no cost estimate".to_owned()))?;
+        let cost = total_cost(&document[0]).ok_or_else(|| Error::Unexpected("PostgreSQL returned no cost estimate".to_owned()))?;
         self.remember(key, cost);
         Ok(cost)
+    }
+}
+
+/// The estimate of an explained statement. The coordinator of Citus estimates nothing for what other servers run, so their plans count too.
+fn total_cost(explained: &Value) -> Option<f64> {
+    let plan = &explained["Plan"];
+    Some(plan["Total Cost"].as_f64()? + cost_of_servers(plan))
+}
+
+/// The estimates of the tasks and subplans of Citus in a plan. It shows one of many equal tasks.
+fn cost_of_servers(plan: &Value) -> f64 {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let inner: f64 = list(&plan["Plans"]).iter().map(cost_of_servers).sum();
+    let distributed = &plan["Distributed Query"];
+    let subplans: f64 =
+        list(&distributed["Subplans"]).iter().flat_map(|one| list(&one["PlannedStmt"])).filter_map(|one| total_cost(&one)).sum();
+    let job = &distributed["Job"];
+    let tasks = list(&job["Tasks"]);
+    let shown: f64 =
+        tasks.iter().flat_map(|task| list(&task["Remote Plan"])).flat_map(|plans| list(&plans)).filter_map(|one| total_cost(&one)).sum();
+    let count = job["Task Count"].as_f64().unwrap_or(1.0) / (tasks.len().max(1) as f64);
+    inner + subplans + shown * count.max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::total_cost;
+
+    #[test]
+    fn the_plans_of_other_servers_count_for_all_their_tasks() {
+        let local = |cost: f64| json!({ "Plan": { "Total Cost": cost } });
+        assert_eq!(total_cost(&local(7.5)), Some(7.5));
+        assert_eq!(total_cost(&json!({})), None);
+        let scan = |count: u32, cost: f64| json!({ "Job": { "Task Count": count, "Tasks": [{ "Remote Plan": [[local(cost)]] }] } });
+        let subplan = json!({ "Plan": { "Total Cost": 0.0, "Distributed Query": scan(8, 2.0) } });
+        let mut distributed = scan(4, 10.0);
+        distributed["Subplans"] = json!([{ "PlannedStmt": [subplan] }]);
+        let sorted = json!({ "Plan": { "Total Cost": 1.0, "Plans": [{ "Total Cost": 0.0, "Distributed Query": distributed }] } });
+        assert_eq!(total_cost(&sorted), Some(1.0 + 40.0 + 16.0));
     }
 }
