@@ -159,6 +159,59 @@ async fn a_statement_that_sends_too_many_rows_between_servers_is_unsupported() {
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("the result is larger than the limit"),
     }
+    let body = json!({ "payload": { "name": "bicycle" }, "query": { "where": { "items": {} } }, "returning": false });
+    match write(&shop, "shop.product", "update", &body, 0).await {
+        Err(store::Error::Unsupported(refusal)) => {
+            assert_eq!(refusal.distant_relations(), ["relation `items` of `shop.product`"], "{refusal}");
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(shop);
+    server.drop().await;
+}
+
+// contract E2.14
+#[tokio::test(flavor = "multi_thread")]
+async fn a_view_that_citus_cannot_plan_is_unsupported() {
+    let view = "CREATE VIEW parcels AS SELECT s.id, o.total FROM shipments s JOIN orders o ON o.id = s.order_id;";
+    let server = DistributedDatabase::with(TABLES, &format!("{DISTRIBUTION}{view}")).await;
+    let manifest = "[resource.shop.parcel.fields]\nid = { type = \"bigint\", key = true }\ntotal = \"decimal\"\n";
+    let shop = Place::open(&server.url, manifest, 2).await;
+    match shop.database.run(planned(&shop, "shop.parcel", "list", &json!({})), Format::Json).await {
+        Err(store::Error::Unsupported(refusal)) => {
+            assert_eq!(refusal.code(), "XX000", "{refusal}");
+            assert!(refusal.to_string().contains("repartition"), "{refusal}");
+        }
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("it needs a join for which rows are distributed anew"),
+    }
+    drop(shop);
+    server.drop().await;
+}
+
+// contract W3.1
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_of_one_row_wait_for_each_other() {
+    const WRITERS: usize = 12;
+    const WRITES: usize = 5;
+    let server = DistributedDatabase::with(TABLES, DISTRIBUTION).await;
+    let shop = Place::open(&server.url, MANIFEST, WRITERS).await;
+    for (resource, id, field) in [("shop.customer", "7", "score"), ("shop.product", "7", "price")] {
+        let read = async || {
+            let found = ask(&shop, resource, &format!("find:{id}"), &json!({})).await.expect("a row");
+            found[field].to_string().trim_matches('"').parse::<f64>().expect("a number")
+        };
+        let before = read().await;
+        let writer = async || {
+            for _ in 0..WRITES {
+                let body = json!({ "payload": {}, "increment": { field: 1 }, "returning": false });
+                let outcome = write(&shop, resource, &format!("update:{id}"), &body, 0).await;
+                assert!(matches!(outcome, Ok(WriteOutcome::Done { count: 1, .. })), "{outcome:?}");
+            }
+        };
+        futures_util::future::join_all((0..WRITERS).map(|_| writer())).await;
+        assert!((read().await - before - (WRITERS * WRITES) as f64).abs() < 1e-6, "{resource}");
+    }
     drop(shop);
     server.drop().await;
 }
