@@ -56,9 +56,9 @@ pub enum Error {
 /// enum types, and a constant condition in an outer join. These are parts of its messages.
 const CITUS_LIMITS: [&str; 3] = ["citus.max_intermediate_result_size", "no matching oid", "pseudoconstant quals"];
 
-/// The files of Citus that plan a statement. Their internal errors say what it cannot plan, such as a join for which rows would have to be
+/// The files of Citus that plan a statement, and choose how it runs. Their internal errors say what it cannot plan, such as a join for which rows would have to be
 /// distributed anew.
-const CITUS_PLANNER: [&str; 11] = [
+const CITUS_PLANNER: [&str; 12] = [
     "combine_query_planner.c",
     "distributed_planner.c",
     "insert_select_planner.c",
@@ -67,6 +67,7 @@ const CITUS_PLANNER: [&str; 11] = [
     "multi_logical_planner.c",
     "multi_physical_planner.c",
     "multi_router_planner.c",
+    "multi_server_executor.c",
     "query_colocation_checker.c",
     "query_pushdown_planning.c",
     "recursive_planning.c",
@@ -130,6 +131,11 @@ pub(crate) fn is_stale(error: &DbError) -> bool {
         "0A000" => error.routine() == Some("RevalidateCachedQuery") || error.message() == "cached plan must not change result type",
         _ => false,
     }
+}
+
+/// Whether a function of a statement may not write, such as `nextval()` in a view, rather than the statement itself.
+fn writes_inside(error: &DbError) -> bool {
+    error.where_().is_some() || error.message().contains("()")
 }
 
 /// Whether the statement needs something that the database does not support.
@@ -200,6 +206,8 @@ impl From<tokio_postgres::Error> for Error {
             "42P01" | "42703" if refusal.where_().is_none() => Error::NotReady(chain(&error)),
             // The server ended the session, or a lock was not available in time.
             "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "25P03" => Error::Unavailable(chain(&error)),
+            // A read of a view that writes fails on every server.
+            "25006" if writes_inside(refusal) => Error::Unsupported(Refusal::of_postgres(refusal)),
             // Another server may accept writes.
             "25006" => Error::Unavailable(format!(
                 "it takes no writes; name the primary in the URL, or all servers with target_session_attrs=read-write: {}",

@@ -55,6 +55,22 @@ async fn an_unsupported_statement_is_501_and_is_sent_once() {
 
 // contract E2.14
 #[tokio::test]
+async fn a_view_that_writes_is_501() {
+    let script = "CREATE SEQUENCE numbers; CREATE TABLE rows (id integer PRIMARY KEY); INSERT INTO rows VALUES (1);
+        CREATE FUNCTION noted(id integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN INSERT INTO rows VALUES (id + 1); RETURN id; END $$;
+        CREATE VIEW counted AS SELECT nextval('numbers') AS id; CREATE VIEW noted AS SELECT noted(id) AS id FROM rows;";
+    let database = Database::with(Backend::Postgres, script).await;
+    let manifest = "[resource.shop.counted]\nplural = \"counted\"\n[resource.shop.counted.fields]\nid = \"bigint\"\n\
+        [resource.shop.noted]\nplural = \"noted\"\n[resource.shop.noted.fields]\nid = \"int\"\n";
+    let server = Setup::new(manifest).pool(1).serve(&database).await;
+    for name in ["counted", "noted"] {
+        let answer = server.post(&format!("/api/shop/{name}/list"), "{}").await;
+        assert_eq!(answer.problem(501)["code"], "UNSUPPORTED_BY_DATABASE", "{name}");
+    }
+}
+
+// contract E2.14
+#[tokio::test]
 async fn a_changed_table_is_prepared_again_in_pages_and_in_streams() {
     let database = database().await;
     let server = Setup::new(MANIFEST).pool(1).serve(&database).await;
