@@ -18,7 +18,9 @@ impl Postgres {
         // The value is unknown to the planner, and has the type of the expression.
         let explain =
             format!("EXPLAIN (COSTS OFF, FORMAT JSON) SELECT FROM {name} WHERE ({expression}) = (SELECT {expression} FROM {name} LIMIT 1)");
-        let settings = "SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL enable_seqscan = off; SET LOCAL lock_timeout = '1s'";
+        // A worker of Citus warns that the transaction of an EXPLAIN has begun already.
+        let settings = "SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL client_min_messages = 'error'; \
+                        SET LOCAL enable_seqscan = off; SET LOCAL lock_timeout = '1s'";
         let mut lease = self.lease().await?;
         lease.enter(LeaseState::InTransaction);
         // A message by itself: Citus sends the whole message of an EXPLAIN to its workers, and each of them to the others.
