@@ -72,6 +72,7 @@ impl Report {
 pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     let mut checker = Checker { catalog, schema, dialect, findings: Vec::new() };
     checker.locale();
+    checker.jit();
     // Users cannot change the program's own tables.
     for (id, resource) in catalog.resources().iter().enumerate().filter(|(_, resource)| !resource.is_own()) {
         checker.resource(id, resource);

@@ -22,6 +22,8 @@ pub struct Schema {
     pub locale: Option<Locale>,
     /// Whether Citus distributes a table of this PostgreSQL.
     pub has_citus: bool,
+    /// Whether the servers of Citus compile queries, as far as the configuration of the coordinator tells.
+    pub has_jit: bool,
 }
 
 /// The servers that hold the rows of a table.

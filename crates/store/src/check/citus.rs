@@ -71,6 +71,15 @@ pub(super) fn placements(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId,
 }
 
 impl<'c> Checker<'c> {
+    /// Warns of queries that workers compile.
+    pub(super) fn jit(&mut self) {
+        let first = self.catalog.resources().iter().find(|resource| !resource.is_own());
+        if let Some(resource) = first.filter(|_| self.schema.has_jit) {
+            let reason = "workers expect too many rows from other servers, and compile each query first";
+            self.warning(resource.line, format!("jit is on, and Citus distributes tables: {reason}; set jit = off on all servers"));
+        }
+    }
+
     /// Warns of a relation that sends rows between servers.
     pub(super) fn placement(&mut self, resource: &'c Resource, relation: &'c Relation, what: &str) {
         if !self.schema.has_citus {

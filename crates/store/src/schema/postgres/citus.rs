@@ -16,6 +16,9 @@ const PLACEMENTS: &str = r"
            CASE WHEN p.partmethod <> 'n' THEN pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) END
     FROM pg_catalog.pg_dist_partition p";
 
+/// Our sessions turn it off for themselves, which Citus does not pass on.
+const HAS_JIT: &str = "SELECT reset_val = 'on' FROM pg_catalog.pg_settings WHERE name = 'jit'";
+
 pub(super) async fn placements(client: &Client, schema: &mut Schema, places: &HashMap<i64, usize>) -> Result<(), Error> {
     let found = rows(client, HAS_CITUS).await?;
     if !found.first().map_or(Ok(false), |row| row.try_get(0))? {
@@ -31,6 +34,10 @@ pub(super) async fn placements(client: &Client, schema: &mut Schema, places: &Ha
         };
         schema.has_citus |= placement != Placement::Local;
         schema.tables[*place].placement = placement;
+    }
+    if schema.has_citus {
+        let found = rows(client, HAS_JIT).await?;
+        schema.has_jit = found.first().map_or(Ok(false), |row| row.try_get(0))?;
     }
     Ok(())
 }
