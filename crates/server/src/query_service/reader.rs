@@ -9,7 +9,7 @@ use query::sql::Query;
 use store::run::Format;
 use store::{Answer, Database, Error};
 
-use crate::budget::{Budgets, CallerKey, FairQueue, Slot};
+use crate::budget::{Budgets, CallerKey, FairQueue, Overloaded, Slot};
 use crate::problem::Problem;
 use crate::slow_statements::SlowStatements;
 
@@ -79,7 +79,7 @@ impl DatabaseReader {
     pub(crate) async fn run(&self, caller: CallerKey, resource: &str, query: Query, format: Format) -> Result<Reading, Problem> {
         // The slot of the stream comes first, so that a waiting statement holds no other slot.
         let stream = if Database::may_stream(&query) { Some(self.streams.acquire(caller).await?) } else { None };
-        let statement = self.statements.acquire(caller).await?;
+        let statement = self.slot(caller).await?;
         let answer = self.read(resource, query, format).await?;
         if !matches!(answer, Answer::Chunks(_)) {
             return Ok(Reading { answer, slots: Vec::new() });
@@ -95,7 +95,12 @@ impl DatabaseReader {
 
     /// A slot for other work on the database.
     pub(crate) async fn slot(&self, caller: CallerKey) -> Result<Slot, Problem> {
-        Ok(self.statements.acquire(caller).await?)
+        self.statements.acquire(caller).await.map_err(|reason| self.busy(reason))
+    }
+
+    /// Why a request had no turn in time: those before it may have waited for a database that does not answer.
+    pub(crate) fn busy(&self, reason: Overloaded) -> Problem {
+        if self.primary.is_silent() { Error::Unavailable("no database host answers".to_owned()).into() } else { reason.into() }
     }
 
     /// The read replicas, each request beginning with another one.

@@ -93,7 +93,7 @@ impl QueryService {
             Ok::<_, Problem>((plan, query))
         };
         let (plan, query) = self.validate(caller.key(), size, make).await??;
-        let slot = self.budgets.writes.acquire(caller.key()).await?;
+        let slot = self.budgets.writes.acquire(caller.key()).await.map_err(|reason| self.reader.busy(reason))?;
         let labels = StatementLabels { resource: &access.resource().full_name, operation: form.as_str() };
         let context = statement_log::for_write(&self.reader.primary, self.reader.slow_statements(), labels, self.catalog.max_rows());
         let written = self.run(&writers.for_answer(context), &plan, query).await?;

@@ -16,6 +16,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio_postgres::config::{Host, LoadBalanceHosts};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tracing::Instrument;
 
 use crate::Error;
 use crate::settings::{HostFigures, Reachability};
@@ -23,7 +24,7 @@ use crate::settings::{HostFigures, Reachability};
 use super::connection_attempt::{AttemptRequest, FailureKind, RawConnection, connect};
 use super::dsn::{Dsn, DsnHost};
 use super::host::{Endpoint, HostAttempt, HostTimeouts, PROBE_INTERVAL, PostgresHost};
-use super::host_state::{AttemptEnd, Condition};
+use super::host_state::{ATTEMPT_INTERVAL, AttemptEnd, Condition};
 use super::resolver::{Found, Name};
 use super::server_role::WantedRole;
 use super::{CONNECT_TIMEOUT, Manager, Postgres};
@@ -32,7 +33,7 @@ use super::{CONNECT_TIMEOUT, Manager, Postgres};
 /// a host in another role is asked again.
 const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 
-/// How often a request that waits for a connection looks whether all hosts fell silent.
+/// How often a request that waits for a connection looks whether all hosts fell silent, and how long it waits for one that may be back.
 const SILENCE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How many addresses are remembered. A name may lead to others over time.
@@ -52,6 +53,8 @@ pub(super) struct Connector {
     primary: Mutex<Option<Endpoint>>,
     /// What the newest call of `connect` found.
     reachability: Mutex<Reachability>,
+    /// When hosts were last tried while none answered.
+    attempted_in_silence: Mutex<Option<Instant>>,
 }
 
 /// Why no host could be used.
@@ -109,7 +112,7 @@ impl Connector {
         // Processes that start together begin with different hosts.
         let turn = AtomicUsize::new(RandomState::new().hash_one(0) as usize);
         let (known, primary, reachability) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Connector { dsn, tls, timeouts, dsn_hosts, known, turn, primary, reachability }
+        Connector { dsn, tls, timeouts, dsn_hosts, known, turn, primary, reachability, attempted_in_silence: Mutex::default() }
     }
 
     /// Connects to the first host that answers, and runs a statement there if there is one. Fails with [`Error::Unavailable`].
@@ -144,10 +147,11 @@ impl Connector {
         let started = Instant::now();
         loop {
             if let Some(host) = waiting.pop_front() {
+                // Of those that did not answer, none waits for another.
+                let did_answer = host.condition() == Condition::Answering;
                 let attempt = host.begin_attempt();
-                let is_left_alone = attempt.is_none();
                 running.push(async move { (host.clone(), self.try_host(host, attempt, setup).await) });
-                if is_left_alone {
+                if !did_answer {
                     continue;
                 }
             }
@@ -211,8 +215,21 @@ impl Connector {
         tokio::spawn(async move {
             let request = AttemptRequest { role: WantedRole::Any, setup: Some(""), limit: host.timeouts.probe_timeout };
             let end = connect(&host, &connector.tls, request).await.map_or_else(|failure| failure.end, |_| AttemptEnd::Connected);
+            let was_silent = host.condition() == Condition::Silent;
             host.end_probe(&observation, end);
+            if !was_silent && host.condition() == Condition::Silent {
+                connector.probe_others();
+            }
         });
+    }
+
+    /// After a host fell silent: asks the others, so that requests need not find out one by one that these are silent too.
+    fn probe_others(self: &Arc<Self>) {
+        let others: Vec<_> = lock(&self.known).values().filter(|host| host.condition() == Condition::Answering).cloned().collect();
+        let since = Instant::now().checked_sub(PROBE_INTERVAL).unwrap_or_else(Instant::now);
+        for host in &others {
+            self.probe(host, since);
+        }
     }
 
     /// The hosts in the order in which they are tried: those that answer, the present primary first.
@@ -247,6 +264,24 @@ impl Connector {
     pub(super) fn is_silent(&self) -> bool {
         let known = lock(&self.known);
         !known.is_empty() && known.values().all(|host| host.condition() == Condition::Silent)
+    }
+
+    /// While nothing comes from any host: has all of them tried once a second, beside the requests, and fails unless one answers at once.
+    pub(super) async fn attempt_in_silence(self: &Arc<Self>) -> Result<(), Error> {
+        let now = Instant::now();
+        let last = *lock(&self.attempted_in_silence);
+        let going_on = last.filter(|last| now.saturating_duration_since(*last) < ATTEMPT_INTERVAL);
+        let began = going_on.unwrap_or(now);
+        if going_on.is_none() {
+            *lock(&self.attempted_in_silence) = Some(now);
+            let connector = self.clone();
+            tokio::spawn(async move { connector.connect("").await.map(drop) }.in_current_span());
+        }
+        // The requests of this moment share the attempt.
+        while began.elapsed() < SILENCE_INTERVAL && self.is_silent() {
+            tokio::time::sleep(SILENCE_INTERVAL / 10).await;
+        }
+        if self.is_silent() { Err(self.silence()) } else { Ok(()) }
     }
 
     /// Waits until nothing comes from any host.

@@ -18,8 +18,8 @@ use tokio_postgres::Config;
 
 use super::host_state::{AttemptEnd, Condition, Consequence, EndedAttempt, HostState};
 
-/// How long a request waits for the end of an attempt at a host that did not answer before. One that is back answers within milliseconds.
-pub(super) const ATTEMPT_WAIT: Duration = Duration::from_millis(500);
+/// How long a request waits for the end of an attempt that another request began. A host that is back answers within milliseconds.
+const ATTEMPT_WAIT: Duration = Duration::from_millis(500);
 
 /// How often a host that gave a sign of life is asked again, while a statement runs on it.
 pub(super) const PROBE_INTERVAL: Duration = Duration::from_secs(5);
@@ -218,10 +218,9 @@ impl HostAttempt {
 impl Drop for HostAttempt {
     fn drop(&mut self) {
         let Observation { host, began, .. } = &self.observation;
-        if !self.has_ended && began.elapsed() >= host.timeouts.probe_delay {
-            if host.state().abandon_attempt(*began, Instant::now()) {
-                tracing::info!(host = %host.endpoint, "the database host takes long to answer; others come first until it does");
-            }
+        let is_late = !self.has_ended && began.elapsed() >= host.timeouts.probe_delay;
+        if is_late && host.state().abandon_attempt(*began, Instant::now()) {
+            tracing::info!(host = %host.endpoint, "the database host takes long to answer; others come first until it does");
         }
     }
 }

@@ -20,8 +20,7 @@ use super::bind;
 use super::connection_attempt::{DriverTask, FailureKind, RawConnection};
 use super::connection_host::ConnectionHost;
 use super::connector::{ConnectError, Connector};
-use super::host::ATTEMPT_WAIT;
-use super::lease::Lease;
+use super::lease::{LastPage, Lease};
 use super::pooler::{Pooling, PoolingProbe};
 
 /// How many prepared statements a connection caches. The least recently used is closed first.
@@ -233,13 +232,8 @@ pub(super) async fn lease_until(pool: &Pool, deadline: Instant) -> Result<Lease,
 pub(crate) async fn lease(pool: &Pool) -> Result<Lease, Error> {
     let connector = &pool.manager().connector;
     if connector.is_silent() {
-        // Without a place in the pool: attempts that hang would take all of them. One a second begins, and no request waits for its end.
-        let attempting = connector.clone();
-        let attempt = tokio::spawn(async move { attempting.connect("").await.map(drop) }.in_current_span());
-        match tokio::time::timeout(ATTEMPT_WAIT, attempt).await {
-            Ok(ended) => ended.map_err(|error| Error::Unexpected(error.to_string()))?.map_err(|failure| unavailable(failure.error))?,
-            Err(_) => return Err(connector.silence()),
-        }
+        // Without a place in the pool: attempts that hang would take all of them.
+        connector.attempt_in_silence().await?;
     }
     let started = Instant::now();
     let timeout = pool.timeouts().wait.unwrap_or_default();
