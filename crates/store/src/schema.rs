@@ -36,6 +36,8 @@ pub enum Placement {
     Reference,
     /// Citus: each row on one server, by the value of a column. A table without such a column is on one server as a whole.
     Distributed { column: Option<String>, group: i32 },
+    /// Citus: a view of such tables.
+    ViewOfDistributed,
 }
 
 impl Placement {

@@ -85,6 +85,13 @@ impl<'c> Checker<'c> {
         if !self.schema.has_citus {
             return;
         }
+        let target = self.catalog.resource(relation.target);
+        for name in [&resource.table, &target.table] {
+            let table = self.schema.table(name, self.dialect);
+            if table.is_some_and(|table| table.placement == Placement::ViewOfDistributed) {
+                self.warning(relation.line, format!("{what}: `{name}` is a view of distributed tables: {COST}"));
+            }
+        }
         for joined in joined_tables(self.catalog, self.schema, resource, relation) {
             if let Some(cost) = self.cost(&joined) {
                 self.warning(relation.line, format!("{what}: {cost}"));

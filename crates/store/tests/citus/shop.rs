@@ -189,6 +189,36 @@ async fn a_view_that_citus_cannot_plan_is_unsupported() {
     server.drop().await;
 }
 
+// contract Q14.3
+#[tokio::test(flavor = "multi_thread")]
+async fn check_warns_of_what_makes_servers_exchange_rows() {
+    let extra = "CREATE VIEW paid AS SELECT id, customer_id FROM orders WHERE status = 'paid';
+        CREATE VIEW prices AS SELECT id, price FROM products; CREATE VIEW lately AS SELECT * FROM paid WHERE id > 100;
+        DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET jit = on', current_database()); END $$";
+    let server = DistributedDatabase::with(TABLES, &format!("{DISTRIBUTION}{extra}")).await;
+    let manifest = format!(
+        "{MANIFEST}\n[resource.shop.recent]\ntable = \"lately\"\n[resource.shop.recent.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+         customerId = \"bigint\"\n[resource.shop.recent.relations]\ncustomer = {{ one = \"shop.customer\", on = {{ customerId = \"id\" }} }}\n\
+         price = {{ one = \"shop.price\", on = {{ id = \"id\" }} }}\n[resource.shop.price.fields]\nid = {{ type = \"bigint\", key = true }}\n"
+    );
+    let database = support::open(&server.url);
+    let schema = database.schema().await.expect("a schema");
+    let catalog = support::catalog(&manifest, &database).await;
+    let report = store::check::check(&catalog, &schema, Dialect::Citus);
+    let warnings: Vec<&str> = report.warnings().map(|finding| finding.message.as_str()).collect();
+    for expected in [
+        "jit is on, and Citus distributes tables",
+        "relation `refunds` of `shop.customer`: `customers` (by `id`) and `refunds` (by `customer_id`) are not co-located",
+        "relation `banners` of `shop.customer`: `customers` (by `id`) and `banners` are not co-located",
+        "relation `customer` of `shop.recent`: `lately` is a view of distributed tables",
+    ] {
+        assert!(warnings.iter().any(|warning| warning.starts_with(expected)), "{expected}: {warnings:#?}");
+    }
+    assert!(!warnings.iter().any(|warning| warning.contains("relation `orders` of `shop.customer`: `")), "{warnings:#?}");
+    drop(database);
+    server.drop().await;
+}
+
 // contract W3.1
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_of_one_row_wait_for_each_other() {

@@ -16,6 +16,18 @@ const PLACEMENTS: &str = r"
            CASE WHEN p.partmethod <> 'n' THEN pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) END
     FROM pg_catalog.pg_dist_partition p";
 
+/// The views that read such a table, also through other views.
+const VIEWS: &str = r"
+    WITH RECURSIVE uses(view, used) AS (
+        SELECT r.ev_class, d.refobjid FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d
+            ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass
+        WHERE d.refobjid <> r.ev_class
+    ), reads(view, used) AS (
+        SELECT view, used FROM uses UNION SELECT reads.view, uses.used FROM reads JOIN uses ON uses.view = reads.used
+    )
+    SELECT DISTINCT r.view::oid::int8 FROM reads r JOIN pg_catalog.pg_dist_partition p ON p.logicalrelid = r.used
+    WHERE p.repmodel <> 't' AND (p.partmethod <> 'n' OR p.colocationid <> 0)";
+
 /// Our sessions turn it off for themselves, which Citus does not pass on.
 const HAS_JIT: &str = "SELECT reset_val = 'on' FROM pg_catalog.pg_settings WHERE name = 'jit'";
 
@@ -36,6 +48,10 @@ pub(super) async fn placements(client: &Client, schema: &mut Schema, places: &Ha
         schema.tables[*place].placement = placement;
     }
     if schema.has_citus {
+        for row in rows(client, VIEWS).await? {
+            let Some(place) = places.get(&row.try_get(0)?) else { continue };
+            schema.tables[*place].placement = Placement::ViewOfDistributed;
+        }
         let found = rows(client, HAS_JIT).await?;
         schema.has_jit = found.first().map_or(Ok(false), |row| row.try_get(0))?;
     }
