@@ -100,8 +100,9 @@ pub enum AdminError {
     UnknownReference { path: String, message: String },
     #[error("{0}")]
     NotFound(String),
-    #[error("{0}")]
-    Exists(String),
+    /// A record with the same unique values exists. `fields` are those of the input, as far as they are known.
+    #[error("{message}")]
+    Exists { message: String, fields: Vec<&'static str> },
     #[error("{0}")]
     Randomness(#[from] NoRandomness),
     #[error("{0}")]
@@ -112,10 +113,15 @@ fn invalid(fault: impl std::fmt::Display) -> AdminError {
     AdminError::Invalid(fault.to_string())
 }
 
+/// The refusal of a record that exists already, with the fields that say so.
+fn taken(what: &str, fields: &[&'static str]) -> AdminError {
+    AdminError::Exists { message: format!("{what} exists already"), fields: fields.to_vec() }
+}
+
 /// Names the record in the database's error "exists already".
-fn exists(what: &str) -> impl Fn(store::Error) -> AdminError {
+fn exists(what: &str, fields: &[&'static str]) -> impl Fn(store::Error) -> AdminError {
     move |error| match error {
-        store::Error::Exists => AdminError::Exists(format!("{what} exists already")),
+        store::Error::Exists => taken(what, fields),
         other => AdminError::Store(other),
     }
 }

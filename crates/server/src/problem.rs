@@ -58,7 +58,7 @@ pub enum Problem {
     #[error("{0}")]
     Rights(RightsFault),
     #[error("{0}")]
-    Exists(String),
+    Exists(String, Vec<InputFault>),
     #[error("too many passwords are being hashed; try again shortly")]
     Busy,
     #[error("{0}")]
@@ -156,7 +156,7 @@ pub(crate) fn read_problems() -> Vec<ProblemKind> {
 /// Every problem that only operations of administration have.
 pub(crate) fn administration_problems() -> Vec<ProblemKind> {
     let rights = [RightsFault::NotHeld, RightsFault::LastAdministrator, RightsFault::BuiltIn].map(Problem::Rights);
-    let others = [Problem::Input(Vec::new()), Problem::Exists(String::new())];
+    let others = [Problem::Input(Vec::new()), Problem::Exists(String::new(), Vec::new())];
     let client = ClientId::parse("client").map(|client| Problem::ClientMayNotAdminister(ReadOnlyToken::Client(client)));
     others.iter().chain(&rights).chain(&client).map(Problem::kind).collect()
 }
@@ -208,7 +208,7 @@ impl Problem {
             Problem::Forbidden | Problem::MissingPermission(_) => (StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed"),
             Problem::Rights(fault) => (StatusCode::FORBIDDEN, rights_code(*fault), rights_title(*fault)),
             Problem::ClientMayNotAdminister(_) => (StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer"),
-            Problem::Exists(_) => (StatusCode::CONFLICT, "EXISTS", "Exists already"),
+            Problem::Exists(..) => (StatusCode::CONFLICT, "EXISTS", "Exists already"),
             Problem::Busy | Problem::Overloaded(_) | Problem::Store(store::Error::Overloaded) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy")
             }
@@ -286,7 +286,7 @@ impl Problem {
                 Problem::Statement(error) => {
                     Some(error.faults.iter().map(|fault| fault_json(fault.code.as_str(), &fault.path, &fault.message)).collect())
                 }
-                Problem::Input(faults) => Some(faults.clone()),
+                Problem::Input(faults) | Problem::Exists(_, faults) => Some(faults.clone()),
                 Problem::Write(problem) => problem.errors(),
                 _ => None,
             },

@@ -160,7 +160,10 @@ impl Executor<'_> {
     async fn admit(&self) -> Result<Outcome, Problem> {
         let (app, account) = (self.input.id("appId").unwrap_or_default(), self.input.id("accountId").unwrap_or_default());
         let listed = self.administration.admit(NameOrId::Id(app), account).await?;
-        let row = listed.ok_or_else(|| AdminError::Exists("the account is on the list of this app already".to_owned()))?;
+        let row = listed.ok_or_else(|| {
+            let message = "the account is on the list of this app already".to_owned();
+            AdminError::Exists { message, fields: vec!["appId", "accountId"] }
+        })?;
         Ok(Outcome::of(&row))
     }
 

@@ -59,6 +59,10 @@ impl CheckedInput {
         faults.finish().map(|()| CheckedInput(input))
     }
 
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     pub(super) fn str(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str()
     }

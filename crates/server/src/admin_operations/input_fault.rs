@@ -7,6 +7,7 @@ use crate::problem::oauth;
 use crate::problem::{InputFault, Problem};
 
 use super::PAYLOAD;
+use super::input::CheckedInput;
 
 macro_rules! codes {
     ($($name:ident = $text:literal,)+) => {
@@ -87,18 +88,29 @@ impl From<AdminError> for Problem {
             AdminError::Invalid(message) => one(InputCode::Value, String::new(), message),
             AdminError::UnknownReference { path, message } => one(InputCode::NoRecord, path, message),
             AdminError::NotFound(_) => Problem::NotFound("there is no such record"),
-            AdminError::Exists(message) => Problem::Exists(message),
+            AdminError::Exists { message, fields } => {
+                let fault = |name: &str| InputFault { code: "EXISTS", path: format!("/{name}"), message: message.clone() };
+                let faults = fields.into_iter().map(fault).collect();
+                Problem::Exists(message, faults)
+            }
             AdminError::Randomness(_) => Problem::Internal("the system gives no random bytes"),
             AdminError::Store(error) => Problem::of_records(error),
         }
     }
 }
 
-/// Prefixes the pointers of input faults with the pointer of the payload.
-pub(super) fn below_payload(problem: Problem) -> Problem {
+/// Prefixes the pointers of faults with the pointer of the payload. A conflict is at the fields that the input has.
+pub(super) fn below_payload(problem: Problem, input: &CheckedInput) -> Problem {
+    let below = |fault: InputFault| InputFault { path: format!("/{PAYLOAD}{}", fault.path), ..fault };
     match problem {
-        Problem::Input(faults) => {
-            Problem::Input(faults.into_iter().map(|fault| InputFault { path: format!("/{PAYLOAD}{}", fault.path), ..fault }).collect())
+        Problem::Input(faults) => Problem::Input(faults.into_iter().map(below).collect()),
+        Problem::Exists(message, faults) => {
+            let sent = |fault: &InputFault| input.has(fault.path.trim_start_matches('/'));
+            let mut faults: Vec<InputFault> = faults.into_iter().filter(sent).map(below).collect();
+            if faults.is_empty() {
+                faults.push(InputFault { code: "EXISTS", path: format!("/{PAYLOAD}"), message: message.clone() });
+            }
+            Problem::Exists(message, faults)
         }
         other => other,
     }

@@ -101,7 +101,7 @@ impl<'a> OperationRequest<'a> {
                 if let Some(reason) = refusal_reason(&problem) {
                     self.audit_refusal(reason).await;
                 }
-                return Err(below_payload(problem));
+                return Err(below_payload(problem, &executor.input));
             }
         };
         let record = match self.operation.answer {

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::random;
 
-use super::{AdminError, Administration, ChangeTransaction, NullableChange, exists, fields, invalid, parse_name};
+use super::{AdminError, Administration, ChangeTransaction, NullableChange, exists, fields, invalid, parse_name, taken};
 
 /// The bounds of `meta`: every token check reads it.
 const MAX_META_DEPTH: usize = 8;
@@ -71,7 +71,8 @@ impl Administration<'_> {
             updated_at: now,
             deleted_at: None,
         })?;
-        accounts::insert(&mut tx.records, &account).await.map_err(exists(TAKEN))?;
+        tx.refuse_taken_names(&account).await?;
+        accounts::insert(&mut tx.records, &account).await.map_err(exists(TAKEN, &[]))?;
         if let Some(hash) = password {
             accounts::set_credential(&mut tx.records, account.id, hash, now).await?;
         }
@@ -92,7 +93,8 @@ impl Administration<'_> {
         let before = accounts::active_administrators(&mut tx.records).await?;
         let account = change.applied_to(stored)?;
         let now = self.audit_context.now;
-        accounts::update(&mut tx.records, &account, now).await.map_err(exists(TAKEN))?;
+        tx.refuse_taken_names(&account).await?;
+        accounts::update(&mut tx.records, &account, now).await.map_err(exists(TAKEN, &[]))?;
         if let Some(names) = &change.roles {
             let roles = tx.grantable_roles(names).await?;
             accounts::set_roles(&mut tx.records, id, &roles).await?;
@@ -184,6 +186,12 @@ impl Administration<'_> {
 }
 
 impl ChangeTransaction {
+    /// Refuses an account with a username, an email or a code of another one.
+    async fn refuse_taken_names(&mut self, account: &Account) -> Result<(), AdminError> {
+        let fields = accounts::taken_names(&mut self.records, account).await?;
+        if fields.is_empty() { Ok(()) } else { Err(taken(TAKEN, &fields)) }
+    }
+
     /// The ids of these roles, if the actor may grant them all.
     async fn grantable_roles(&mut self, names: &[String]) -> Result<Vec<Uuid>, AdminError> {
         let ids: Vec<Uuid> = names.iter().filter_map(|name| name.parse().ok()).collect();

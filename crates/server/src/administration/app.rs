@@ -36,7 +36,7 @@ impl Administration<'_> {
             url: new.url.parse(None, parse_url)?,
             access: new.access.unwrap_or(Access::Open),
         };
-        apps::insert(&mut tx.records, &app, self.audit_context.now).await.map_err(exists(TAKEN))?;
+        apps::insert(&mut tx.records, &app, self.audit_context.now).await.map_err(exists(TAKEN, &["code"]))?;
         self.finish(tx, ChangedRecord::App(app.id), RecordChange::Created).await?;
         Ok(app)
     }
@@ -51,7 +51,7 @@ impl Administration<'_> {
         app.name = parse_name("an app's name", change.name.as_deref().unwrap_or(&app.name))?;
         app.url = change.url.parse(app.url, parse_url)?;
         app.access = change.access.unwrap_or(app.access);
-        apps::update(&mut tx.records, &app, self.audit_context.now).await.map_err(exists(TAKEN))?;
+        apps::update(&mut tx.records, &app, self.audit_context.now).await.map_err(exists(TAKEN, &["code"]))?;
         let altered = ChangedFields::between(&old, &describe_app(&app), &["code", "name", "url", "isClosed"]);
         self.finish(tx, ChangedRecord::App(app.id), RecordChange::Updated(altered)).await?;
         Ok(app)
@@ -134,7 +134,7 @@ impl ChangeTransaction {
 
     pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Timestamp) -> Result<Uuid, AdminError> {
         let app = App { id: random::uuid(), code: own_code(client), name: name.to_owned(), url: None, access };
-        apps::insert(&mut self.records, &app, now).await.map_err(exists(TAKEN))?;
+        apps::insert(&mut self.records, &app, now).await.map_err(exists(TAKEN, &["id"]))?;
         Ok(app.id)
     }
 

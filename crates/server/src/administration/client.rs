@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::random;
 
-use super::{AdminError, Administration, ChangeTransaction, exists, fields, invalid, parse_name};
+use super::{AdminError, Administration, ChangeTransaction, exists, fields, invalid, parse_name, taken};
 
 const TAKEN: &str = "a client with this id";
 
@@ -42,7 +42,7 @@ impl Administration<'_> {
         let name = parse_name("a client's name", new.name.as_deref().unwrap_or_default())?;
         // Look the client up first: otherwise its own app would be reported as the duplicate.
         if clients::by_id(&mut tx.records, id.as_str()).await?.is_some() {
-            return Err(exists(TAKEN)(store::Error::Exists));
+            return Err(taken(TAKEN, &["id"]));
         }
         let app = match new.app {
             Some(app) => tx.existing_app(app).await?,
@@ -59,7 +59,7 @@ impl Administration<'_> {
             administers: new.administers.unwrap_or_default(),
             app: Some(app),
         };
-        clients::insert(&mut tx.records, &client, self.audit_context.now).await.map_err(exists(TAKEN))?;
+        clients::insert(&mut tx.records, &client, self.audit_context.now).await.map_err(exists(TAKEN, &["id"]))?;
         self.finish(tx, ChangedRecord::Client(client.id.clone()), RecordChange::Created).await?;
         Ok((client, secret))
     }

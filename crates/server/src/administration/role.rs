@@ -10,7 +10,7 @@ use store::hub_records::roles::{self, RoleRecord};
 
 use crate::random;
 
-use super::{AdminError, Administration, ChangeTransaction, NameOrId, NullableChange, exists, fields, parse_name};
+use super::{AdminError, Administration, ChangeTransaction, NameOrId, NullableChange, exists, fields, parse_name, taken};
 
 const TAKEN: &str = "a role with this name";
 
@@ -67,7 +67,7 @@ impl PermissionsChange {
 fn parse_role_name(text: &str) -> Result<String, AdminError> {
     let name = parse_name("a role's name", text)?;
     if name.to_lowercase() == ADMINISTRATOR_NAME {
-        return Err(AdminError::Exists(format!("{TAKEN} exists already")));
+        return Err(taken(TAKEN, &["name"]));
     }
     Ok(name)
 }
@@ -88,7 +88,7 @@ impl Administration<'_> {
         tx.may_grant(&RolePermissions::Listed(permissions.clone()))?;
         let description = new.description.parse(None, parse_description)?;
         let role = RoleRecord { id: random::uuid(), name: parse_role_name(name)?, description, permissions };
-        roles::insert(&mut tx.records, &role, self.audit_context.now).await.map_err(exists(TAKEN))?;
+        roles::insert(&mut tx.records, &role, self.audit_context.now).await.map_err(exists(TAKEN, &["name"]))?;
         self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Created).await?;
         Ok(role)
     }
@@ -105,7 +105,7 @@ impl Administration<'_> {
             role.name = parse_role_name(name)?;
         }
         role.description = change.description.parse(role.description, parse_description)?;
-        roles::update(&mut tx.records, &role, self.audit_context.now).await.map_err(exists(TAKEN))?;
+        roles::update(&mut tx.records, &role, self.audit_context.now).await.map_err(exists(TAKEN, &["name"]))?;
         let altered = ChangedFields::between(&old, &describe_role(&role), &["name", "description", "permissions"]);
         self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Updated(altered)).await?;
         Ok(role)

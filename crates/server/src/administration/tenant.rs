@@ -8,7 +8,9 @@ use uuid::Uuid;
 
 use crate::random;
 
-use super::{AdminError, Administration, ChangeTransaction, exists, fields, parse_name};
+use super::{AdminError, Administration, ChangeTransaction, exists, fields, parse_name, taken};
+
+const TAKEN: &str = "a tenant with this id or code";
 
 impl Administration<'_> {
     /// Creates a tenant. Its data may have an id for it already.
@@ -27,7 +29,7 @@ impl Administration<'_> {
         let old = describe_tenant(&tenant);
         tenant.code = parse_name("a tenant's code", code.unwrap_or(&tenant.code))?;
         tenant.name = parse_name("a tenant's name", name.unwrap_or(&tenant.name))?;
-        tenants::update(&mut tx.records, &tenant, self.audit_context.now).await.map_err(exists("a tenant with this code"))?;
+        tenants::update(&mut tx.records, &tenant, self.audit_context.now).await.map_err(exists("a tenant with this code", &["code"]))?;
         let altered = ChangedFields::between(&old, &describe_tenant(&tenant), &["code", "name"]);
         self.finish(tx, ChangedRecord::Tenant(id), RecordChange::Updated(altered)).await?;
         Ok(tenant)
@@ -47,9 +49,13 @@ impl ChangeTransaction {
     pub(super) async fn insert_tenant(&mut self, tenant: &Tenant, now: Timestamp) -> Result<(), AdminError> {
         if tenants::is_leaving(&mut self.records, tenant.id).await? {
             let message = format!("the tenant {} was just removed, and its accounts still leave it; try again in some minutes", tenant.id);
-            return Err(AdminError::Exists(message));
+            return Err(AdminError::Exists { message, fields: vec!["id"] });
         }
-        tenants::insert(&mut self.records, tenant, now).await.map_err(exists("a tenant with this id or code"))
+        let fields = tenants::taken_values(&mut self.records, tenant).await?;
+        if !fields.is_empty() {
+            return Err(taken(TAKEN, &fields));
+        }
+        tenants::insert(&mut self.records, tenant, now).await.map_err(exists(TAKEN, &[]))
     }
 
     async fn tenant(&mut self, id: Uuid) -> Result<Tenant, AdminError> {

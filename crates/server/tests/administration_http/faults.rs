@@ -15,6 +15,13 @@ fn faults(answer: &Response) -> Vec<(String, String)> {
     problem["errors"].as_array().expect("faults").iter().map(code_and_path).collect()
 }
 
+/// The code and the path of each conflict.
+fn conflicts(answer: &Response) -> Vec<(String, String)> {
+    let problem = answer.problem(409);
+    let code_and_path = |fault: &Value| (text(&fault["code"]).to_owned(), text(&fault["path"]).to_owned());
+    problem["errors"].as_array().expect("faults").iter().map(code_and_path).collect()
+}
+
 /// A path, an input, and its faults.
 type Case = (&'static str, Value, &'static [(&'static str, &'static str)]);
 
@@ -214,24 +221,39 @@ async fn an_existing_record_is_409_and_a_missing_one_404() {
         let hub = AdminHub::start(backend).await;
         let id = "11111111-1111-4111-8111-111111111111";
         let bo = hub.create("iam/accounts/create", json!({"username": "bo", "email": "bo@example.com"})).await;
+        let tenant = "22222222-2222-4222-8222-222222222222";
+        hub.create("iam/tenants/create", json!({"id": tenant, "name": "n"})).await;
         hub.create("iam/roles/create", json!({"name": "clerk"})).await;
         hub.create("hub/apps/create", json!({"code": "web"})).await;
         let other = hub.create("hub/apps/create", json!({"code": "other"})).await;
-        for (path, input) in [
-            ("iam/accounts/create".to_owned(), json!({"username": "BO"})),
-            ("iam/accounts/create".to_owned(), json!({"username": "x", "email": "Bo@Example.com"})),
-            ("iam/accounts/create".to_owned(), json!({"username": "y", "code": "bo"})),
-            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"username": "ada"})),
-            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"email": "ADA@example.com"})),
-            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"code": "ada"})),
-            ("iam/roles/create".to_owned(), json!({"name": "clerk"})),
-            ("iam/roles/create".to_owned(), json!({"name": "administrator"})),
-            ("iam/roles/create".to_owned(), json!({"name": "Administrator"})),
-            ("o-auth/clients/create".to_owned(), json!({"id": "shop", "name": "x", "redirect": "https://a.test/"})),
-            ("hub/apps/create".to_owned(), json!({"code": "web"})),
-            (format!("hub/apps/update/{}", text(&other["id"])), json!({"code": "web"})),
+        for (path, input, fields) in [
+            ("iam/accounts/create".to_owned(), json!({"username": "BO"}), &["username"][..]),
+            ("iam/accounts/create".to_owned(), json!({"username": "x", "email": "Bo@Example.com"}), &["email"][..]),
+            ("iam/accounts/create".to_owned(), json!({"username": "y", "code": "bo"}), &["code"][..]),
+            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"username": "ada"}), &["username"][..]),
+            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"email": "ADA@example.com"}), &["email"][..]),
+            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"code": "ada"}), &["code"][..]),
+            ("iam/roles/create".to_owned(), json!({"name": "clerk"}), &["name"]),
+            ("iam/roles/create".to_owned(), json!({"name": "administrator"}), &["name"]),
+            ("iam/roles/create".to_owned(), json!({"name": "Administrator"}), &["name"]),
+            ("o-auth/clients/create".to_owned(), json!({"id": "shop", "name": "x", "redirect": "https://a.test/"}), &["id"]),
+            ("hub/apps/create".to_owned(), json!({"code": "web"}), &["code"]),
+            (format!("hub/apps/update/{}", text(&other["id"])), json!({"code": "web"}), &["code"]),
+            ("iam/tenants/create".to_owned(), json!({"id": tenant, "name": "x", "code": "n"}), &["id", "code"]),
+            ("iam/tenants/create".to_owned(), json!({"name": "n"}), &[""]),
+            (
+                "iam/accounts/create".to_owned(),
+                json!({"username": "bo", "email": "bo@example.com", "code": "ada"}),
+                &["username", "email", "code"],
+            ),
         ] {
             let answer = hub.rest(&path, input.clone()).await;
+            let pointer = |field: &&str| ("EXISTS".to_owned(), format!("/payload/{field}").trim_end_matches('/').to_owned());
+            let mut expected: Vec<(String, String)> = fields.iter().map(pointer).collect();
+            let mut found = conflicts(&answer);
+            expected.sort();
+            found.sort();
+            assert_eq!(found, expected, "{path} {input}");
             assert!(text(&answer.problem(409)["detail"]).contains("exists already"), "{path} {input}");
         }
         for path in [

@@ -164,6 +164,25 @@ pub async fn update(transaction: &mut Transaction, account: &Account, now: Times
     transaction.run(SQL, &binds).await.map(drop)
 }
 
+/// The fields that another account has the same values in: `username`, `email`, `code`.
+pub async fn taken_names(on: impl Run, account: &Account) -> Result<Vec<&'static str>, Error> {
+    const SQL: &str = "SELECT username_key, email_key, code FROM peristyle.account \
+                       WHERE deleted_at IS NULL AND id <> $1 AND (username_key = $2 OR email_key = $3 OR code = $4)";
+    let [email_key, username_key] = login_keys(account);
+    let own = [("username", username_key), ("email", email_key), ("code", Some(account.code.clone()))];
+    let key = |place: usize| Bind::maybe(own[place].1.as_deref(), Bind::Text);
+    let rows = on.rows(SQL, &[Bind::Id(account.id), key(0), key(1), key(2)]).await?;
+    let mut taken = Vec::new();
+    for (column, (name, value)) in own.iter().enumerate().filter(|(_, (_, value))| value.is_some()) {
+        for row in &rows {
+            if row.maybe_text(column)? == value.as_deref() && !taken.contains(name) {
+                taken.push(*name);
+            }
+        }
+    }
+    Ok(taken)
+}
+
 /// The lookup keys of the email and the username.
 fn login_keys(account: &Account) -> [Option<String>; 2] {
     [&account.email, &account.username].map(|name| name.as_deref().map(login_name))

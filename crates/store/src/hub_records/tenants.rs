@@ -33,6 +33,15 @@ pub async fn insert(on: impl Run, tenant: &Tenant, now: Timestamp) -> Result<(),
     save(on, "INSERT INTO peristyle.tenant (id, code, name, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)", tenant, now).await
 }
 
+/// The fields that another tenant has the same values in.
+pub async fn taken_values(on: impl Run, tenant: &Tenant) -> Result<Vec<&'static str>, Error> {
+    const SQL: &str = "SELECT id, code, name FROM peristyle.tenant WHERE id = $1 OR code = $2";
+    let rows = on.rows(SQL, &[Bind::Id(tenant.id), Bind::Text(&tenant.code)]).await?;
+    let others = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let fields = [("id", others.iter().any(|other| other.id == tenant.id)), ("code", others.iter().any(|other| other.code == tenant.code))];
+    Ok(fields.into_iter().filter(|(_, is_taken)| *is_taken).map(|(name, _)| name).collect())
+}
+
 pub async fn update(on: impl Run, tenant: &Tenant, now: Timestamp) -> Result<(), Error> {
     save(on, "UPDATE peristyle.tenant SET code = $2, name = $3, updated_at = $4 WHERE id = $1", tenant, now).await
 }
