@@ -149,6 +149,9 @@ pub fn write(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Obje
         let sql = &change.sql;
         levels.push(json!({ "path": "change", "sql": sql.text(), "parameters": parameters(sql.params()), "predicates": [] }));
     }
+    for check in &query.repeats {
+        levels.push(json!({ "path": "unique", "sql": check.sql.text(), "parameters": parameters(check.sql.params()), "predicates": [] }));
+    }
     let checked = levels.len();
     if let (Some(child), Some(rendered)) = (&plan.postcondition, &query.postcondition) {
         levels.push(level("after", &rendered.level.sql, &child.select.source, dialect));

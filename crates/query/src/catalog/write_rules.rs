@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::manifest::{FieldWrite, OperationRight};
 use crate::value::Value;
 
-use super::{ColumnLimit, Constraint, Field, FieldId, Relation, Resource, TypeName};
+use super::{ColumnLimit, Constraint, Field, FieldId, Identifier, Relation, Resource, TableName, TypeName};
 
 words! {
     /// The operations that change rows.
@@ -48,6 +48,8 @@ pub struct TableFacts {
     /// The unique keys, the primary key among them. Partial indexes and indexes on expressions are constraints only.
     pub unique_keys: Vec<Vec<FieldId>>,
     pub constraints: Vec<TableConstraint>,
+    /// SQLite: the foreign keys whose columns all have fields.
+    pub foreign_keys: Vec<TableForeignKey>,
     /// The foreign keys of other tables that lead to this one: their names on PostgreSQL, empty strings on SQLite.
     pub referring: Vec<String>,
     /// SQLite: whether a constraint of the table says itself what a conflict does, such as `ON CONFLICT REPLACE`.
@@ -73,6 +75,22 @@ pub struct TableConstraint {
     pub kind: ConstraintKind,
     /// The fields of its columns; columns without a field are left out.
     pub fields: Vec<FieldId>,
+}
+
+/// A foreign key, and the columns that it leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableForeignKey {
+    pub(crate) fields: Vec<FieldId>,
+    pub(crate) target: TableName,
+    /// In the order of the fields.
+    pub(crate) target_columns: Vec<Identifier>,
+}
+
+impl TableForeignKey {
+    pub fn new(fields: Vec<FieldId>, target: &str, target_columns: &[String]) -> Self {
+        let target = TableName { schema: None, name: Identifier::new(target) };
+        TableForeignKey { fields, target, target_columns: target_columns.iter().map(|column| Identifier::new(column)).collect() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,6 +20,7 @@ use super::{Arity, Decode, Kind, Writer};
 pub(super) use postgres::inserted_rows;
 use shared::enum_values;
 pub(super) use shared::sign;
+pub(super) use sqlite::{TargetColumn, referenced_value};
 pub(super) use strategies::{KeySets, LookupJoin, MAX_FLATTENED, MAX_JOINED, ParentLimit, PathJoin, PivotJoin, SegmentOrder, strategies};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,6 +180,11 @@ pub(super) fn unset(writer: &mut Writer, column: Column<'_>) {
             writer.raw(" IS NULL");
         }
     }
+}
+
+/// Whether the database stores equal values of the field in several forms, which its unique indexes and foreign keys tell apart.
+pub(super) fn has_several_forms(dialect: Dialect, field: &Field) -> bool {
+    dialect == Dialect::Sqlite && sqlite::has_several_forms(field)
 }
 
 /// Whether the column that is read for the answer serves as key too.

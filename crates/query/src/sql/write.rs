@@ -2,6 +2,7 @@
 
 mod change;
 mod diagnosis;
+mod repeats;
 
 use crate::catalog::Resource;
 use crate::catalog::write_rules::WriteOperation;
@@ -15,6 +16,7 @@ use super::tree::{ColumnUse, Expression, GroupBy, KeyCount, RowLock, SelectList,
 use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, row_source};
 
 pub use diagnosis::{Diagnosis, IncrementCheck, ReferenceCheck, RowStatement, UniqueCheck, ValuesAfter, diagnosis};
+pub use repeats::RepeatCheck;
 
 /// A write ready to run.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub struct WriteQuery {
     /// The rows with given keys that are as they must be before the change, and the layer that asks for it.
     pub preconditions: Vec<(Layer, ChildLevel)>,
     pub changes: Vec<WriteChange>,
+    /// Unique keys to check after the change, because the database does not compare them by value.
+    pub repeats: Vec<RepeatCheck>,
     /// The rows with given keys that are as they must be after the change.
     pub postcondition: Option<ChildLevel>,
     /// The rows of the answer; none if only their number is asked for.
@@ -49,10 +53,9 @@ impl WriteQuery {
 
     /// The change of rows that are known before, if nothing stands between it and the answer.
     pub fn only_change(&self) -> Option<&WriteChange> {
+        let is_last = !self.answers_before() && self.postcondition.is_none() && self.repeats.is_empty();
         match &self.changes[..] {
-            [change] if self.target.is_some() && !self.answers_before() && self.postcondition.is_none() && change.more.is_empty() => {
-                Some(change)
-            }
+            [change] if self.target.is_some() && is_last && change.more.is_empty() => Some(change),
             _ => None,
         }
     }
@@ -104,6 +107,7 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
         target,
         preconditions: plan.preconditions.iter().map(|(layer, child)| (*layer, keyed(child))).collect(),
         changes: change::changes(plan, count, dialect),
+        repeats: repeats::repeats(plan, dialect),
         postcondition: plan.postcondition.as_ref().map(keyed),
         answer: plan.answer.as_ref().map(keyed),
         is_one,

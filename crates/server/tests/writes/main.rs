@@ -3,6 +3,7 @@
 
 mod create;
 mod descriptions;
+mod equal_values;
 mod faults;
 mod fixture;
 mod graphql;

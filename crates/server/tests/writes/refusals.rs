@@ -86,9 +86,9 @@ INSERT INTO regions VALUES ('X', 2, 'a'), ('V', 2, 'a'), ('W', 2, 'b');
 INSERT INTO places VALUES (3, 'X', 2, 'X');
 ";
 
-struct Site {
+pub(crate) struct Site {
     backend: Backend,
-    database: Database,
+    pub(crate) database: Database,
     server: Server,
 }
 
@@ -99,7 +99,7 @@ impl Site {
         Site::serve(MANIFEST, backend, database).await
     }
 
-    async fn of(manifest: &str, backend: Backend, script: &str) -> Self {
+    pub(crate) async fn of(manifest: &str, backend: Backend, script: &str) -> Self {
         Site::serve(manifest, backend, Database::with(backend, script).await).await
     }
 
@@ -111,7 +111,7 @@ impl Site {
     }
 
     /// The status, and the codes and paths of the faults.
-    async fn write(&self, path: &str, body: &Value) -> (u16, Vec<String>) {
+    pub(crate) async fn write(&self, path: &str, body: &Value) -> (u16, Vec<String>) {
         let response = self.server.send(&post(&format!("/api/d/{path}"), body.to_string())).await;
         let mut found: Vec<String> = if response.status() < 400 {
             Vec::new()
@@ -122,7 +122,7 @@ impl Site {
         (response.status(), found)
     }
 
-    async fn refuses(&self, path: &str, body: Value, (status, expected): (u16, &[&str])) {
+    pub(crate) async fn refuses(&self, path: &str, body: Value, (status, expected): (u16, &[&str])) {
         let mut expected: Vec<String> = expected.iter().map(|&fault| fault.to_owned()).collect();
         expected.sort();
         assert_eq!(self.write(path, &body).await, (status, expected), "{:?} {path} {body}", self.backend);

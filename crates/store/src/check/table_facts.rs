@@ -1,10 +1,10 @@
 //! Notes in the catalog what the database enforces in the tables of writable resources: defaults, unique keys and constraints.
 
-use query::catalog::write_rules::{TableConstraint, TableFacts};
+use query::catalog::write_rules::{TableConstraint, TableFacts, TableForeignKey};
 use query::catalog::{Catalog, ColumnLimit, FieldId, Resource, TypeName};
 use query::sql::Dialect;
 
-use crate::schema::{OwnValue, Schema, Table, same};
+use crate::schema::{ForeignKey, OwnValue, Schema, Table, same};
 
 pub(super) fn learn(catalog: &mut Catalog, schema: &Schema, dialect: Dialect) {
     let (mut defaults, mut enum_types, mut facts) = (Vec::new(), Vec::new(), Vec::new());
@@ -44,10 +44,19 @@ fn of(resource: &Resource, table: &Table, dialect: Dialect) -> TableFacts {
     TableFacts {
         unique_keys,
         constraints: constraints.collect(),
+        foreign_keys: if dialect == Dialect::Sqlite { foreign_keys(resource, table) } else { Vec::new() },
         referring: table.referring.clone(),
         decides_conflicts: table.decides_conflicts,
         limits: if dialect == Dialect::Sqlite { Vec::new() } else { limits(resource, table, dialect) },
     }
+}
+
+fn foreign_keys(resource: &Resource, table: &Table) -> Vec<TableForeignKey> {
+    let of = |found: &ForeignKey| {
+        let fields = found.columns.iter().map(|column| field_of(resource, column, Dialect::Sqlite)).collect::<Option<_>>()?;
+        Some(TableForeignKey::new(fields, &found.table, &found.target_columns))
+    };
+    table.foreign_keys.iter().filter_map(of).collect()
 }
 
 /// The columns that are narrower than the types of their fields.

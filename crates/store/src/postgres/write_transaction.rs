@@ -24,7 +24,7 @@ use super::refusal::{Purpose, step_error};
 use super::row_encoder::column;
 use super::rows::{Related, gather, gathered, related};
 use super::write_retries::WriteRetries;
-use super::{Connection, Lease, LeaseState, Pool, Postgres, WRITER_LIMITS, bind, figures, is_stale, lease_until};
+use super::{Connection, Lease, LeaseState, Pool, Postgres, WRITER_LIMITS, bind, figures, is_stale, lease_until, numeric};
 
 /// A transaction that waited for a row sees its new version.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -419,6 +419,10 @@ impl WriteTransaction for PostgresWriteTransaction<'_> {
         let mut out = BytesMut::new();
         bind::scalar(&mut out, kind, value);
         out.to_vec()
+    }
+
+    fn decimal(part: &[u8]) -> Option<String> {
+        numeric::text(part)
     }
 
     /// An error names the constraint.

@@ -21,7 +21,7 @@ pub(super) fn broken(connection: &Connection, table: &str, values: &Values) -> R
     for (parent, pairs) in foreign_keys(connection, table)? {
         let given: Option<Vec<&Value>> = pairs.iter().map(|(own, _)| written(values, own)?.as_ref()).collect();
         let Some(given) = given.filter(|given| !given.contains(&&Value::Null)) else { continue };
-        let equal: Vec<String> = pairs.iter().map(|(_, other)| format!("{} = ?", quoted(other))).collect();
+        let equal: Vec<String> = pairs.iter().zip(&given).map(|((_, other), value)| equal(&quoted(other), value)).collect();
         let text = format!("SELECT 1 FROM {} WHERE {}", quoted(&parent), equal.join(" AND "));
         let mut statement = connection.prepare(&text)?;
         for (index, value) in given.into_iter().enumerate() {
@@ -32,6 +32,17 @@ pub(super) fn broken(connection: &Connection, table: &str, values: &Values) -> R
         }
     }
     Ok(broken)
+}
+
+/// The column has a value, in any form in which it may be stored.
+fn equal(column: &str, value: &Value) -> String {
+    match value {
+        Value::Decimal(_) => format!("{column} COLLATE peristyle_decimal = ?"),
+        Value::Time(_) => format!("peristyle_time({column}) = ?"),
+        Value::Timestamp(_) => format!("coalesce(peristyle_unix({column}), peristyle_datetime({column})) = ?"),
+        Value::Json(_) => format!("peristyle_json({column}) = ?"),
+        _ => format!("{column} = ?"),
+    }
 }
 
 /// The own columns, among those with values, of foreign keys that have others too. The stored row may make one of these break.

@@ -284,6 +284,10 @@ impl WriteTransaction for SqliteWriteTransaction<'_> {
         key_bytes(value)
     }
 
+    fn decimal(part: &[u8]) -> Option<String> {
+        std::str::from_utf8(part).ok().map(|text| text.trim_matches('"').to_owned())
+    }
+
     async fn broken_references(&mut self, table: &str, values: &[(String, Option<Value>)]) -> Result<Vec<Vec<String>>, StepError> {
         let broken = foreign_keys::broken(self.connection, table, values).map_err(refusal::step_error)?;
         if broken.is_empty() { foreign_keys::partial(self.connection, table, values).map_err(refusal::step_error) } else { Ok(broken) }

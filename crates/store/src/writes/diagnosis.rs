@@ -188,6 +188,16 @@ async fn check_postconditions<S: WriteTransaction>(
     if keys.len() == 0 {
         return Ok(());
     }
+    for check in &diagnosis.repeats {
+        let repeated = transaction.numbers(Statement::of(&check.sql, Some(keys))).await?;
+        let is_repeated = |row: usize| keys.number(row).is_some_and(|number| repeated.contains(&(number as u32)));
+        for (_, number) in items.iter().enumerate().filter(|(row, _)| is_repeated(*row)) {
+            let item = item_of(diagnosis, *number);
+            if !has_fault(faults, item) {
+                faults.push(WriteFault { kind: WriteFaultKind::Exists, item, fields: check.fields.clone() });
+            }
+        }
+    }
     for reference in &diagnosis.references {
         let Some(level) = &reference.dangling else { continue };
         let writes = |row: usize| reference.after.set[row].is_some() && !reference.refers_to_new_row(row);

@@ -1,7 +1,7 @@
 //! What a transaction of a write needs of a database.
 
 use query::sql::{ChildLevel, Kind, Param, Sql};
-use query::value::Value;
+use query::value::{Value, normal_decimal};
 
 use crate::Error;
 use crate::assemble::{Gathered, Keys};
@@ -55,6 +55,15 @@ pub(crate) trait WriteTransaction: RelatedRows {
 
     /// A value as the part of a key.
     fn key_part(kind: Kind, value: &Value) -> Vec<u8>;
+
+    /// The digits of a decimal that is the part of a key; none if it is no decimal.
+    fn decimal(part: &[u8]) -> Option<String>;
+
+    /// The same bytes for equal parts of a key: `1.5` and `1.50` are one number.
+    fn comparable(kind: Kind, part: Vec<u8>) -> Vec<u8> {
+        let normal = || normal_decimal(&Self::decimal(&part)?);
+        if kind == Kind::Numeric { normal().map_or(part, String::into_bytes) } else { part }
+    }
 
     /// The foreign keys of a table that values of its columns break, as lists of columns; none is the value of a column that is added to.
     /// Only for a database that does not name them in its error.

@@ -70,6 +70,11 @@ pub(crate) async fn write<S: WriteTransaction>(transaction: &mut S, query: &Writ
     }
     let before = if query.answers_before() { answer(transaction, query, &keys).await? } else { None };
     change(transaction, query, &mut keys).await?;
+    for check in &query.repeats {
+        if !transaction.numbers(Statement::of(&check.sql, Some(&keys))).await?.is_empty() {
+            return Err(TransactionError::Unexplained);
+        }
+    }
     if let Some(level) = &query.postcondition
         && !are_all_there(transaction, level, &keys).await?
     {

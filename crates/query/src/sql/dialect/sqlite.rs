@@ -11,6 +11,7 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 pub(super) use self::derived::{bucket, json_path, related};
+pub(in crate::sql) use self::stored::{TargetColumn, referenced_value};
 pub(super) use self::stored::{added, added as added_key, stored_value};
 pub(super) use self::{fitted as grouped, fitted as measured};
 use super::super::tree::{Logic, Operand, PivotColumn};
@@ -79,6 +80,11 @@ pub(super) fn fitted(writer: &mut Writer, column: Column<'_>) {
 /// Whether stored values of this type compare as they are stored, so that an index serves.
 fn comparable(field: &Field) -> bool {
     field.stored == Stored::Standard && !matches!(field.kind, Type::Array(_) | Type::One(Scalar::Decimal | Scalar::Json | Scalar::Time))
+}
+
+/// Whether equal values of this type may be stored in several forms.
+pub(super) fn has_several_forms(field: &Field) -> bool {
+    !comparable(field) && matches!(field.kind, Type::One(_))
 }
 
 /// The stored value with its collation.

@@ -4,6 +4,7 @@ use crate::catalog::write_rules::WriteOperation;
 use crate::catalog::{Field, FieldId, Resource};
 use crate::plan::predicate::{Alias, Column, Comparison};
 use crate::plan::write::{Change, RowChange, WritePlan};
+use crate::sql::dialect::TargetColumn;
 use crate::sql::tree::{KeyCount, Logic};
 use crate::sql::{Dialect, Sql, Writer, dialect};
 use crate::value::Value;
@@ -85,7 +86,7 @@ pub(super) fn insert(resource: &Resource, fields: &[FieldId], row: &RowChange, d
         writer.raw(" DEFAULT VALUES");
     } else {
         writer.raw(" VALUES (");
-        writer.separated(", ", fields, |writer, id| dialect::stored_value(writer, &resource.fields[*id], value_of(row, *id)));
+        writer.separated(", ", fields, |writer, id| new_value(writer, resource, row, (*id, value_of(row, *id))));
         writer.raw(")");
     }
     returning(&mut writer, resource);
@@ -130,9 +131,28 @@ fn returning(writer: &mut Writer, resource: &Resource) {
     writer.separated(", ", resource.key_fields(), |writer, field| dialect::key(writer, Column { alias: TABLE, field }));
 }
 
+/// The value that a row gets. Where a foreign key compares what is stored, it is what the row that it leads to has.
+fn new_value(writer: &mut Writer, resource: &Resource, row: &RowChange, (id, value): (FieldId, &Value)) {
+    let field = &resource.fields[id];
+    let foreign_keys = resource.write_rules().map_or(&[][..], |rules| &rules.facts.foreign_keys);
+    let found = foreign_keys.iter().find(|foreign_key| foreign_key.fields.contains(&id));
+    let Some(foreign_key) = found.filter(|_| dialect::has_several_forms(writer.dialect, field)) else {
+        return dialect::stored_value(writer, field, value);
+    };
+    let columns = foreign_key.fields.iter().zip(&foreign_key.target_columns);
+    let set = columns.filter_map(|(other, column)| {
+        let (_, change) = row.changes.iter().find(|(changed, _)| changed == other)?;
+        let Change::Set(value) = change else { return None };
+        Some(TargetColumn { column, field: &resource.fields[*other], value })
+    });
+    let set: Vec<TargetColumn<'_>> = set.collect();
+    let own = set.iter().position(|target| std::ptr::eq(target.field, field)).unwrap_or_default();
+    dialect::referenced_value(writer, &foreign_key.target, &set, own);
+}
+
 /// An UPDATE of the rows with given keys.
 fn update(resource: &Resource, row: &RowChange, count: KeyCount, dialect: Dialect) -> Sql {
-    let mut writer = begin_update(resource, row.changes.iter().map(|(id, change)| (*id, change)), dialect);
+    let mut writer = begin_update(resource, row, dialect);
     writer.raw(" WHERE ");
     by_keys(&mut writer, resource, count);
     writer.finish()
@@ -140,32 +160,29 @@ fn update(resource: &Resource, row: &RowChange, count: KeyCount, dialect: Dialec
 
 /// An UPDATE of the row with this key. It returns the key, so that a missing row is noticed.
 pub(super) fn update_one(resource: &Resource, row: &RowChange, key: &[Value], dialect: Dialect) -> Sql {
-    let mut writer = begin_update(resource, row.changes.iter().map(|(id, change)| (*id, change)), dialect);
+    let mut writer = begin_update(resource, row, dialect);
     writer.raw(" WHERE ");
     by_values(&mut writer, resource, key);
     writer.finish()
 }
 
-/// An UPDATE of some columns of the rows with given keys.
-pub(super) fn update_columns<'r>(resource: &Resource, changes: impl IntoIterator<Item = &'r (FieldId, Change)>, dialect: Dialect) -> Sql {
-    let mut writer = begin_update(resource, changes.into_iter().map(|(id, change)| (*id, change)), dialect);
-    writer.raw(" WHERE ");
-    by_keys(&mut writer, resource, KeyCount::Any);
-    writer.finish()
+/// An UPDATE of one column of the rows with given keys.
+pub(super) fn update_column(resource: &Resource, change: &(FieldId, Change), dialect: Dialect) -> Sql {
+    update(resource, &RowChange { changes: vec![change.clone()], ..RowChange::default() }, KeyCount::Any, dialect)
 }
 
-fn begin_update<'r>(resource: &Resource, changes: impl IntoIterator<Item = (FieldId, &'r Change)>, dialect: Dialect) -> Writer {
+fn begin_update(resource: &Resource, row: &RowChange, dialect: Dialect) -> Writer {
     let mut writer = Writer::new(dialect);
     writer.raw("UPDATE ");
     or_abort(&mut writer, resource);
     writer.table_name(&resource.table);
     writer.raw(" AS t0 SET ");
-    writer.separated(", ", changes, |writer, (id, change)| {
-        let field = &resource.fields[id];
+    writer.separated(", ", &row.changes, |writer, (id, change)| {
+        let field = &resource.fields[*id];
         writer.identifier(&field.column);
         writer.raw(" = ");
         match change {
-            Change::Set(value) => dialect::stored_value(writer, field, value),
+            Change::Set(value) => new_value(writer, resource, row, (*id, value)),
             Change::Add(value) => dialect::added(writer, Column { alias: TABLE, field }, value),
         }
     });

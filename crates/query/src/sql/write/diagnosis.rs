@@ -6,10 +6,10 @@ use crate::plan::predicate::{Alias, Column};
 use crate::plan::write::{Change, RowChange, WritePlan};
 use crate::sql::tree::KeyCount;
 use crate::sql::{ChildLevel, Dialect, Kind, Sql, Writer, dialect};
-use crate::value::Value;
+use crate::value::{Value, order};
 
-use super::change::{delete, insert, update_columns, update_one};
-use super::{Target, WriteQuery, keyed_level};
+use super::change::{delete, insert, update_column, update_one};
+use super::{RepeatCheck, Target, WriteQuery, keyed_level};
 
 /// What to ask the database about a refused write, in one transaction that is rolled back.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Diagnosis {
     pub references: Vec<ReferenceCheck>,
     /// Unique keys that the write changes.
     pub unique_keys: Vec<UniqueCheck>,
+    /// Unique keys that the database does not compare by value.
+    pub repeats: Vec<RepeatCheck>,
     pub increments: Vec<IncrementCheck>,
     pub rows: Vec<RowStatement>,
     /// The postcondition without the references, which are checked by themselves.
@@ -75,7 +77,8 @@ impl ReferenceCheck {
     /// Whether a new row refers to itself or to another row of the payload that is there in time.
     pub fn refers_to_new_row(&self, row: usize) -> bool {
         let Some(set) = self.after.set.get(row).and_then(Option::as_ref) else { return false };
-        let is_equal = |new_row: &Vec<Value>| new_row.iter().map(Some).eq(set.iter().map(Option::as_ref));
+        let is_same = |(new, value): (&Value, &Option<Value>)| value.as_ref().is_some_and(|value| order(new, value).is_eq());
+        let is_equal = |new_row: &Vec<Value>| new_row.iter().zip(set).all(is_same);
         let in_time = if self.has_foreign_key { row + 1 } else { self.new_rows.len() };
         self.new_rows.iter().take(in_time).flatten().any(is_equal)
     }
@@ -132,7 +135,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
         plan.ranges.iter().find(|(field, _)| *field == id).map(|(_, child)| keyed_level(resource, child, KeyCount::Any, dialect))
     };
     let increments =
-        added.map(|change| IncrementCheck { field: change.0, sql: update_columns(resource, [change], dialect), range: range(change.0) });
+        added.map(|change| IncrementCheck { field: change.0, sql: update_column(resource, change, dialect), range: range(change.0) });
     Diagnosis {
         dialect,
         operation: plan.form.operation(),
@@ -141,6 +144,7 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
         target: query.target.clone(),
         references: references.collect(),
         unique_keys: unique_keys.filter(|check| check.after.set.iter().any(Option::is_some)).collect(),
+        repeats: query.repeats.clone(),
         increments: increments.collect(),
         rows: rows(plan, query, dialect),
         postcondition_without_references: plan
@@ -199,7 +203,7 @@ fn stored(plan: &WritePlan<'_>, fields: &[FieldId], dialect: Dialect) -> Sql {
 }
 
 /// Joins the keys, whose first parts are values of these fields, with the table.
-fn join_keys(writer: &mut Writer, resource: &Resource, fields: &[&Field]) {
+pub(super) fn join_keys(writer: &mut Writer, resource: &Resource, fields: &[&Field]) {
     dialect::join_keys_first(writer);
     writer.table_name(&resource.table);
     writer.raw(" AS t0 ON ");

@@ -65,14 +65,16 @@ pub(super) async fn unique_keys<S: WriteTransaction>(
                 is_held[number as usize] = true;
             }
         }
+        let wanted: Vec<Option<Parts>> = rows.iter().map(|parts| comparable::<S>(after, parts.clone()?.into_iter().map(Some))).collect();
+        let stored: Vec<Option<Parts>> = stored.into_iter().map(|parts| comparable::<S>(after, parts.into_iter())).collect();
         let mut taken: HashSet<&Parts> = HashSet::new();
-        for (row, parts) in rows.iter().enumerate() {
+        for (row, parts) in wanted.iter().enumerate() {
             let Some(parts) = parts else { continue };
             let item = item_of(diagnosis, row);
             let is_taken = !taken.insert(parts);
             let makes_way = |other: usize| {
-                let is_changed = after.set[diagnosis.row_of(other)].is_some() && rows[other].as_ref() != Some(parts);
-                other != row && is_changed && is_same(&stored[other], parts)
+                let is_changed = after.set[diagnosis.row_of(other)].is_some() && wanted[other].as_ref() != Some(parts);
+                other != row && is_changed && stored[other].as_ref() == Some(parts)
             };
             // The database decides whether another row of the write makes way in time.
             let is_held = keys.number(row).is_some_and(|number| is_held[number]) && !(0..stored.len()).any(makes_way);
@@ -89,8 +91,9 @@ fn targets_width(targets: &Keys) -> usize {
     if targets.len() > 0 { targets.width() } else { 0 }
 }
 
-fn is_same(stored: &[Option<Vec<u8>>], parts: &Parts) -> bool {
-    stored.iter().map(Option::as_ref).eq(parts.iter().map(Some))
+/// The same parts for equal values; none if one of them is NULL.
+fn comparable<S: WriteTransaction>(after: &ValuesAfter, parts: impl Iterator<Item = Option<Vec<u8>>>) -> Option<Parts> {
+    after.kinds.iter().zip(parts).map(|(kind, part)| Some(S::comparable(*kind, part?))).collect()
 }
 
 fn has_missing_reference(faults: &[WriteFault], item: Option<usize>, fields: &[FieldId]) -> bool {

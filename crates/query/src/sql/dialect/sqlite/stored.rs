@@ -1,11 +1,11 @@
 //! Values that are written into columns, in the stored form of their type.
 
-use crate::catalog::Field;
-use crate::catalog::Stored;
+use crate::catalog::{Field, Identifier, Stored, TableName};
 use crate::plan::predicate::Column;
 use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
 
+use super::super::super::tree::{Operand, PivotColumn};
 use super::super::super::{Arity, Kind, Source, Writer};
 use super::super::shared::json_array;
 use super::{element, position_value};
@@ -27,6 +27,41 @@ pub(in super::super) fn stored_value(writer: &mut Writer, field: &Field, value: 
         }
         _ => position_value(writer, field, value),
     }
+}
+
+/// A column that a foreign key leads to, and the value that a row gives the field for it.
+pub(in crate::sql) struct TargetColumn<'p> {
+    pub(in crate::sql) column: &'p Identifier,
+    pub(in crate::sql) field: &'p Field,
+    pub(in crate::sql) value: &'p Value,
+}
+
+/// The value in the form in which the row that a foreign key leads to has it: SQLite compares what is stored. First a row that has it in
+/// the same form is looked up, since an index finds that.
+pub(in crate::sql) fn referenced_value(writer: &mut Writer, table: &TableName, set: &[TargetColumn<'_>], own: usize) {
+    let TargetColumn { column, field, value } = set[own];
+    writer.raw("coalesce(");
+    for is_stored in [true, false] {
+        writer.raw("(SELECT ");
+        writer.identifier(column);
+        writer.raw(" FROM ");
+        writer.table_name(table);
+        writer.raw(" WHERE ");
+        writer.separated(" AND ", set, |writer, target| {
+            if is_stored {
+                writer.identifier(target.column);
+                writer.raw(" = ");
+                return stored_value(writer, target.field, target.value);
+            }
+            super::fit(writer, target.field, Operand::Pivot(PivotColumn { alias: None, column: target.column, field: target.field }));
+            writer.raw(super::collation(target.field));
+            writer.raw(" = ");
+            super::bind(writer, target.field, Arity::One, target.value.clone());
+        });
+        writer.raw(" LIMIT 1), ");
+    }
+    stored_value(writer, field, value);
+    writer.raw(")");
 }
 
 /// The function keeps the type's range: SQLite itself would turn a large integer into a float.
