@@ -7,7 +7,6 @@ use crate::problem::oauth;
 use crate::problem::{InputFault, Problem};
 
 use super::PAYLOAD;
-use super::input::CheckedInput;
 
 macro_rules! codes {
     ($($name:ident = $text:literal,)+) => {
@@ -100,12 +99,12 @@ impl From<AdminError> for Problem {
 }
 
 /// Prefixes the pointers of faults with the pointer of the payload. A conflict is at the fields that the input has.
-pub(super) fn below_payload(problem: Problem, input: &CheckedInput) -> Problem {
+pub(super) fn below_payload(problem: Problem, is_sent: impl Fn(&str) -> bool) -> Problem {
     let below = |fault: InputFault| InputFault { path: format!("/{PAYLOAD}{}", fault.path), ..fault };
     match problem {
         Problem::Input(faults) => Problem::Input(faults.into_iter().map(below).collect()),
         Problem::Exists(message, faults) => {
-            let sent = |fault: &InputFault| input.has(fault.path.trim_start_matches('/'));
+            let sent = |fault: &InputFault| is_sent(fault.path.trim_start_matches('/'));
             let mut faults: Vec<InputFault> = faults.into_iter().filter(sent).map(below).collect();
             if faults.is_empty() {
                 faults.push(InputFault { code: "EXISTS", path: format!("/{PAYLOAD}"), message: message.clone() });

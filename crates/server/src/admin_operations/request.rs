@@ -101,7 +101,7 @@ impl<'a> OperationRequest<'a> {
                 if let Some(reason) = refusal_reason(&problem) {
                     self.audit_refusal(reason).await;
                 }
-                return Err(below_payload(problem, &executor.input));
+                return Err(below_payload(problem, |name| executor.input.has(name)));
             }
         };
         let record = match self.operation.answer {
