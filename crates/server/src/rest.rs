@@ -12,9 +12,12 @@ use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::catalog::write_rules::WriteOperation;
 use query::catalog::{Resource, ResourceId};
+use query::error::{Code, Error};
+use query::messages::quoted_list;
 use query::parse;
 use query::payload::{self, WriteForm};
 use query::plan::Operation;
+use query::pointer::Pointer;
 use query::policy::{ReadAccess, WriteAccess};
 use store::Answer;
 use store::run::Format;
@@ -25,7 +28,7 @@ use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::caller::Caller;
 use crate::http::{accept, body, etag};
 use crate::metrics::NamedResources;
-use crate::problem::{NO_SUCH_PATH, Problem};
+use crate::problem::{NO_SUCH_PATH, Problem, WriteProblem};
 use crate::query_service::field_parameter::field_parameter;
 use crate::query_service::operation::ReadOperation;
 use crate::query_service::reader::Reading;
@@ -147,7 +150,7 @@ async fn changed(
     let change = OperationRequest::authorize(queries, hub, caller, operation, &address).await?;
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json_of_change(&head.headers, body, &mut reservation, sender(caller)).await?;
-    let id = key_parts(id, 1).concat();
+    let id = key_parts(id, 1).map_err(|_| Problem::NotFound("there is no such record"))?.concat();
     let creates = change.creates();
     let input = queries.validate(caller.key(), bytes.len(), || OperationInput::from_body(&id, &bytes)).await??;
     let response = json_no_store(change.execute(input).await?);
@@ -168,13 +171,24 @@ async fn write(
     request: Request,
 ) -> Result<Response, Problem> {
     let (head, body) = request.into_parts();
+    refuse_parameters(head.uri.query(), form)?;
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json_of_change(&head.headers, body, &mut reservation, sender(caller)).await?;
-    let key = id.map(|id| key_parts(id, access.resource().key.len()));
+    let key = id.map(|id| key_parts(id, access.resource().key.len())).transpose().map_err(WriteProblem::Input)?;
     let if_match = etag::if_match(&head.headers);
     let target = WriteTarget { key: key.as_deref(), if_match: if_match.as_deref() };
-    let read = || payload::body(form, &bytes);
-    let answer = queries.write(caller, access, form, read, (target, bytes.len())).await?;
+    let mut is_dry_run = false;
+    let read = || {
+        let body = payload::body(form, &bytes)?;
+        is_dry_run = body.dry_run;
+        Ok(body)
+    };
+    let answer = match queries.write(caller, access, form, read, (target, bytes.len())).await {
+        Ok(answer) => answer,
+        // A refusal has the header too.
+        Err(problem) if is_dry_run => return Ok(dry_run(problem.response())),
+        Err(problem) => return Err(problem),
+    };
     let text = written(&answer);
     let is_small = text.len() <= FREE_BODY_BYTES;
     let mut response = json_no_store(text);
@@ -184,12 +198,31 @@ async fn write(
         response.headers_mut().insert(ETAG, etag);
     }
     if answer.dry_run {
-        response.headers_mut().insert(DRY_RUN, HeaderValue::from_static("true"));
+        response = dry_run(response);
     }
     if !is_small {
         response = response.map(|body| body::holding(body, answer.slot));
     }
     Ok(if form == WriteForm::Create { created(response) } else { response })
+}
+
+fn dry_run(mut response: Response) -> Response {
+    response.headers_mut().insert(DRY_RUN, HeaderValue::from_static("true"));
+    response
+}
+
+/// A write takes everything in its body. A parameter that it ignored might have been meant to keep it from changing anything.
+fn refuse_parameters(query: Option<&str>, form: WriteForm) -> Result<(), Problem> {
+    let Some(pair) = query.unwrap_or_default().split('&').find(|pair| !pair.is_empty()) else { return Ok(()) };
+    let name = percent_decode_str(pair.split_once('=').map_or(pair, |(name, _)| name)).decode_utf8_lossy();
+    let mut path = Pointer::default();
+    path.key(&name);
+    let message = format!(
+        "a write takes no parameter in its URL; its body takes {}; found `{}`",
+        quoted_list(form.keys()),
+        name.chars().take(40).collect::<String>()
+    );
+    Err(WriteProblem::Input(Error::one(Code::WriteUnknownKey, path.finish(), message)).into())
 }
 
 /// The version of a row that a write answers, as `ETag`. A caller that does not see the version gets none.
@@ -228,7 +261,7 @@ async fn rows(
     let format = format(&head.headers, operation);
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
-    let decoded = id.map(|id| key_parts(id, access.resource().key.len()));
+    let decoded = id.map(|id| key_parts(id, access.resource().key.len())).transpose()?;
     let render = || {
         let body = parse::body(&bytes)?;
         let query = body.query.showing_parameter(field_parameter(head.uri.query()));

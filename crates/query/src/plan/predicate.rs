@@ -99,6 +99,7 @@ impl<'c> Predicate<'c> {
             Predicate::Any(any) => any.iter().all(Predicate::is_never),
             Predicate::Not(inner) => inner.is_always(),
             Predicate::Among { membership: Membership::In, values, .. } => values.is_empty(),
+            Predicate::Exists(exists) => exists.filter.is_never(),
             _ => false,
         }
     }

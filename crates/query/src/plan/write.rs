@@ -233,6 +233,10 @@ impl<'c> WritePlanner<'c, '_> {
     /// Checks what a write ignores in its wire constraint: `relations`, and `order` where keys name the rows.
     fn check_unused(&mut self, body: &WriteBody) {
         let Some(constraint) = &body.constraint else { return };
+        if constraint.offset.is_some() {
+            let message = "the `constraint` of a write takes no `offset`: no row is left out by its place";
+            self.faults.add(Code::OperationKey, || "/constraint/offset".to_owned(), message);
+        }
         let mut unused = Statement { filters: Vec::new(), faults: Faults::default(), ..constraint.clone() };
         if !self.form.takes_id() && !matches!(body.payload, Some(Payload::Many(_))) {
             unused.order.clear();

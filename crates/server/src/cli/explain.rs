@@ -139,6 +139,7 @@ fn write(
     let fault = |error: WriteError| CommandError(format!("{}: {error}", arguments.statement.display()));
     let body = payload::body(form, bytes).map_err(WriteError::from).map_err(fault)?;
     let key = arguments.id.as_deref().map(|id| key_parts(id, access.resource().key.len()));
+    let key = key.transpose().map_err(WriteError::from).map_err(fault)?;
     let target = WriteTarget { key: key.as_deref(), if_match: None };
     explain_write(access, form, &body, target, dialect).map_err(fault)
 }

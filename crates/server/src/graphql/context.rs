@@ -21,6 +21,8 @@ pub(super) struct ExecutionContext<'a> {
     pub(super) client_address: &'a str,
     /// The bytes of the request, a measure of the work to read them.
     pub(super) input_bytes: usize,
+    /// Whether the request has `If-Match`, which no mutation takes.
+    pub(super) has_if_match: bool,
 }
 
 pub(super) struct FieldContext<'a> {

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRef, Request as HttpRequest, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_MATCH, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::get;
 use identity::form;
@@ -74,7 +74,15 @@ async fn answer(service: &GraphqlService, notes: &ResponseNotes, request: HttpRe
     let budget = AnswerBudget::new(service.queries.budgets.answers.reserve(caller.key()));
     let hub = service.authenticator.as_hub();
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
-    let context = ExecutionContext { service, caller: &caller, budget: &budget, notes, client_address: &address, input_bytes: 0 };
+    let context = ExecutionContext {
+        service,
+        caller: &caller,
+        budget: &budget,
+        notes,
+        client_address: &address,
+        input_bytes: 0,
+        has_if_match: request.headers().contains_key(IF_MATCH),
+    };
     let output = executed(context, request).await?;
     let is_small = output.len() <= FREE_BODY_BYTES;
     let body = output.into_body();

@@ -134,7 +134,7 @@ pub(super) fn key(field: &apollo_compiler::executable::Field, variables: &Variab
         Some(Json::Number(digits)) => digits.into(),
         _ => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string or a whole number".to_owned())),
     };
-    Ok(if count == 1 { vec![id] } else { key_parts(&id, count) })
+    if count == 1 { Ok(vec![id]) } else { Ok(key_parts(&id, count)?) }
 }
 
 /// Whether the statement aggregates. A key that is null counts as absent.

@@ -1,12 +1,13 @@
 //! Resolves a mutation that changes rows of a resource: the same write as over REST.
 
 use query::catalog::Resource;
+use query::error::{Code, Error};
 use query::json::Json;
 use query::payload::{self, WriteForm};
 use serde_json::value::RawValue;
 use store::Answer;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, WriteProblem};
 use crate::query_service::write::{WriteAnswer, WriteTarget};
 use crate::traces;
 
@@ -43,9 +44,18 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         [shape] => Some(shape.field_selection()),
         _ => None,
     };
-    let read = || Ok(payload::members(write.form, members).showing(selection));
+    if execution.has_if_match {
+        let message = "a mutation takes no `If-Match`; send the version in `payload`, or a condition in `expect`";
+        return Err(WriteProblem::Input(Error::one(Code::IfMatch, "", message)).into());
+    }
+    let body = payload::members(write.form, members).showing(selection);
+    let is_dry_run = body.dry_run;
     let target = WriteTarget { key: key.as_deref(), if_match: None };
-    let answer = service.queries.write(caller, access, write.form, read, (target, execution.input_bytes)).await?;
+    let answer = service.queries.write(caller, access, write.form, || Ok(body), (target, execution.input_bytes)).await;
+    if is_dry_run && answer.is_err() {
+        execution.notes.mutation(MutationEnd::DryRun);
+    }
+    let answer = answer?;
     execution.notes.mutation(if answer.dry_run { MutationEnd::DryRun } else { MutationEnd::Changed });
     if write.is_list {
         unreadable::report(context, resource, AnsweredRows::Many(root, &parts, answer.count));

@@ -103,6 +103,7 @@ async fn write(
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let key = parameter(head.uri.query(), "id").map(|id| key_parts(id, access.resource().key.len()));
+    let key = key.transpose().map_err(WriteProblem::Input)?;
     let if_match = etag::if_match(&head.headers);
     let explained = queries.validate(caller.key(), bytes.len(), || {
         let body = payload::body(form, &bytes).map_err(WriteProblem::Input)?;

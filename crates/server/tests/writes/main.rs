@@ -13,4 +13,5 @@ mod process;
 mod reach;
 mod refusals;
 #[path = "../support/mod.rs"]
+mod strictness;
 mod support;

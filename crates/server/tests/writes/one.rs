@@ -148,7 +148,7 @@ async fn a_dry_run_answers_the_same_and_changes_nothing() {
             dry["dryRun"] = json!(true);
             let response = shop.send(path, &dry).await;
             assert_eq!(response.status(), status, "{backend:?} {path}: {}", response.text());
-            assert_eq!(response.header("dry-run"), (status < 300).then_some("true"), "{path}");
+            assert_eq!(response.header("dry-run"), Some("true"), "{path}");
         }
         assert_eq!(shop.everything().await, before, "{backend:?}");
         let real = shop.send("orders/update/1", &json!({ "payload": { "stock": 99 } })).await;

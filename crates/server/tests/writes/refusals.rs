@@ -89,7 +89,7 @@ INSERT INTO places VALUES (3, 'X', 2, 'X');
 pub(crate) struct Site {
     backend: Backend,
     pub(crate) database: Database,
-    server: Server,
+    pub(crate) server: Server,
 }
 
 impl Site {

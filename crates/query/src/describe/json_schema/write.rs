@@ -68,13 +68,18 @@ impl SchemaBuilder<'_> {
             key => self.member(WriteForm::Update, key),
         };
         let properties = WriteForm::Update.keys().iter().map(|key| ((*key).to_owned(), member(key))).collect();
-        Json::Object(closed(properties, &["payload"]))
+        let mut members = closed(properties, &["payload"]);
+        members.push(("not".to_owned(), constraint_with_offset()));
+        Json::Object(members)
     }
 
     fn body(&self, form: WriteForm) -> Json {
         let properties = form.keys().iter().map(|key| ((*key).to_owned(), self.member(form, key))).collect();
         let mut members = closed(properties, if form == WriteForm::Create { &["payload"] } else { &[] });
         let mut refused = Vec::new();
+        if form.keys().contains(&"constraint") {
+            refused.push(constraint_with_offset());
+        }
         if form.operation() == WriteOperation::Update {
             refused.push(self.nothing());
             refused.extend(increments(self.resource).map(|(_, field)| set_and_added(&field.name)));
@@ -160,6 +165,11 @@ impl SchemaBuilder<'_> {
     fn write(&self, ending: &str) -> Json {
         self.shared(&self.write_name(ending))
     }
+}
+
+/// A wire constraint with `offset`, which is for reads.
+fn constraint_with_offset() -> Json {
+    required(vec![("constraint".to_owned(), required(vec![("offset".to_owned(), object! { "type" => "number" })]))])
 }
 
 /// The answer to a write with `"returning": false`.

@@ -111,7 +111,7 @@ impl TypeWriter<'_> {
     fn body(&self, out: &mut String, form: WriteForm) {
         let part = |ending: &str| self.write_name(ending);
         let options = format!("WriteOptions<{}>", part("Returning"));
-        let checks = || format!("WriteChecks<{}, {}, {}>", self.condition(), self.name("Constraint"), part("Returning"));
+        let checks = || format!("WriteChecks<{}, Omit<{}, \"offset\">, {}>", self.condition(), self.name("Constraint"), part("Returning"));
         let changes = |input: &str| format!("WriteChanges<{}, {}>", part(input), part("IncrementInput"));
         let target = || format!("WriteTarget<{}>", part("Target"));
         let body = match form {
