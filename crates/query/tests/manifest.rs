@@ -198,6 +198,14 @@ fn a_fault_of_a_write_rule_names_its_line_and_what_is_accepted() {
         let found = write_faults(write, "");
         assert!(found.len() == 1 && found[0].starts_with(words), "{write}: {found:#?}");
     }
+    for (operation, needs) in [("restore", "a restore"), ("delete", "a delete")] {
+        let text = format!(
+            "[resource.t.first]\nsoft-delete = \"gone\"\n[resource.t.first.write]\n{operation} = true\n[resource.t.first.fields]\n\
+             id = {{ type = \"int\", key = true }}\ngone = \"bool\"\n"
+        );
+        let expected = format!("2: `soft-delete` names `gone` of type bool; {needs} needs a timestamp there");
+        assert!(faults(&text).iter().any(|fault| fault.contains(&expected)), "{:#?}", faults(&text));
+    }
     for (field, words) in [
         ("a = { type = \"text\", write = true, pattern = \"a)|(b\" }", "`pattern` is not a regular expression"),
         (

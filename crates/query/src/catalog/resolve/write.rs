@@ -38,7 +38,8 @@ impl Resolver {
         if let (Some(field), Some((_, line)), true) = (soft_delete, &declaration.soft_delete, delete.is_some() || restore.is_some())
             && field.kind != Type::One(Scalar::Timestamp)
         {
-            let message = format!("`soft-delete` names `{}` of type {}; a delete needs a timestamp there", field.name, field.kind.name());
+            let needs = if delete.is_some() { "a delete" } else { "a restore" };
+            let message = format!("`soft-delete` names `{}` of type {}; {needs} needs a timestamp there", field.name, field.kind.name());
             self.fault(*line, message);
         }
         let (max_rows, restore) = (write.max_rows.unwrap_or(1), restore.map(|(right, _)| right));
