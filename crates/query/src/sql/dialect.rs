@@ -336,6 +336,14 @@ pub(super) fn no_limit(writer: &mut Writer) {
 pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
     sort_key(writer, sort.column);
     direction(writer, sort.direction);
+/// A value as the column of a key holds it: a `real` has fewer digits than a double.
+pub(super) fn key_value(dialect: Dialect, field: &Field, value: &Value) -> Value {
+    match value {
+        Value::Float(number) if dialect.is_postgres() && field.native == Native::Real => Value::Float(f64::from(*number as f32)),
+        value => value.clone(),
+    }
+}
+
     if writer.dialect == Dialect::Sqlite && (sort.column.field.may_read_null() || sort.column.alias != root) {
         nulls(writer, sort.direction);
     }

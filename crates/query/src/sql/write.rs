@@ -96,7 +96,7 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
         Target {
             level: target_level(&target.select, (!is_locked_later).then_some(row_lock), dialect),
             lock: is_locked_later.then(|| lock(plan, row_lock, dialect)).flatten(),
-            keys: target.keys.clone(),
+            keys: target.keys.as_ref().map(|keys| keys.iter().map(|key| named_key(resource, key, dialect)).collect()),
             max_rows: target.max_rows,
         }
     });
@@ -119,6 +119,11 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
 /// Whether the write removes rows from the table.
 fn deletes(plan: &WritePlan<'_>) -> bool {
     plan.form.operation() == WriteOperation::Delete && plan.resource.soft_delete.is_none()
+/// A key that a request names, as its columns hold it.
+fn named_key(resource: &Resource, key: &[Value], dialect: Dialect) -> Vec<Value> {
+    resource.key_fields().zip(key).map(|(field, value)| dialect::key_value(dialect, field, value)).collect()
+}
+
 }
 
 /// The rows with given keys.

@@ -117,3 +117,52 @@ async fn a_reference_finds_its_row_by_value() {
         site.refuses("steps/create", json!({ "payload": missing }), (422, &["NO_SUCH_ROW /payload/2/before"])).await;
     }
 }
+
+const KEYED: &str = r#"
+[resource.d.weight]
+[resource.d.weight.write]
+create = true
+update = true
+delete = true
+max-rows = 10
+[resource.d.weight.fields]
+gram = { type = "float", key = true, write = "create" }
+note = { type = "text", write = true }
+
+[resource.d.code]
+[resource.d.code.write]
+update = true
+delete = true
+max-rows = 10
+[resource.d.code.fields]
+code = { type = "text", key = true }
+note = { type = "text", write = true }
+"#;
+
+// contract W2.6
+#[tokio::test]
+async fn a_key_of_type_real_is_found_by_its_digits() {
+    for backend in BOTH {
+        let tables = "CREATE TABLE weights (gram real PRIMARY KEY, note text); INSERT INTO weights VALUES (0.1, 'a');
+            CREATE TABLE codes (code text PRIMARY KEY, note text);";
+        let site = Site::of(KEYED, backend, tables).await;
+        let note = json!({ "note": "new" });
+        assert_eq!(site.write("weights/update/0.1", &json!({ "payload": note })).await, (200, Vec::new()), "{backend:?}");
+        let listed = json!({ "payload": [{ "gram": 0.1, "note": "newer" }] });
+        assert_eq!(site.write("weights/update", &listed).await, (200, Vec::new()), "{backend:?}");
+        site.refuses("weights/create", json!({ "payload": [{ "gram": 0.1 }] }), (409, &["EXISTS /payload/0/gram"])).await;
+        assert_eq!(site.write("weights/delete/0.1", &json!({})).await, (200, Vec::new()), "{backend:?}");
+    }
+}
+
+// contract W3.1
+#[tokio::test]
+async fn a_row_without_a_key_stops_no_write_of_other_rows() {
+    let tables = "CREATE TABLE weights (gram real PRIMARY KEY, note text); CREATE TABLE codes (code text PRIMARY KEY, note text);
+        INSERT INTO codes VALUES (NULL, 'none'), ('a', 'one');";
+    let site = Site::of(KEYED, Backend::Sqlite, tables).await;
+    assert_eq!(site.write("codes/update", &json!({ "payload": { "note": "new" }, "all": true })).await, (200, Vec::new()));
+    assert_eq!(site.database.texts("SELECT note FROM codes ORDER BY code").await, ["none", "new"]);
+    assert_eq!(site.write("codes/delete", &json!({ "all": true })).await, (200, Vec::new()));
+    assert_eq!(site.database.texts("SELECT count(*) FROM codes").await, ["1"]);
+}

@@ -15,11 +15,13 @@ pub(crate) trait WriteTransaction: RelatedRows {
     /// The rows with these keys, which the write finds, checks or answers.
     async fn rows(&mut self, part: StatementPart, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error>;
 
-    /// The keys that a statement returns, one a row.
+    /// The keys that a statement returns, one a row. SQLite may hold NULL in a primary key: no write reaches such a row.
     async fn keys(&mut self, statement: Statement<'_>, width: usize) -> Result<Keys, StepError> {
         let mut keys = Keys::new(width);
         for row in self.read(statement, width).await? {
-            keys.add(row.iter().map(Option::as_deref));
+            if row.iter().all(Option::is_some) {
+                keys.add(row.iter().map(Option::as_deref));
+            }
         }
         Ok(keys)
     }

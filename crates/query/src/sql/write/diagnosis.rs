@@ -162,7 +162,7 @@ fn values_after(plan: &WritePlan<'_>, fields: &[FieldId], dialect: Dialect) -> V
     ValuesAfter {
         fields: fields.to_vec(),
         kinds: fields.iter().map(|id| dialect::key_kind(dialect, &resource.fields[*id])).collect(),
-        set: plan.rows.iter().map(|row| set_parts(row, fields)).collect(),
+        set: plan.rows.iter().map(|row| set_parts(row, fields).map(|set| key_values(resource, fields, set, dialect))).collect(),
         stored: plan.target.is_some().then(|| stored(plan, fields, dialect)),
         has_sum: fields.iter().any(|id| plan.adds_to(*id)),
     }
@@ -241,6 +241,11 @@ fn rows(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Vec<RowSt
         WriteOperation::Delete if resource.soft_delete.is_none() => {
             vec![RowStatement { sql: delete(resource, KeyCount::Any, dialect), by_keys: true, values: Vec::new() }]
         }
+fn key_values(resource: &Resource, fields: &[FieldId], set: Vec<Option<Value>>, dialect: Dialect) -> Vec<Option<Value>> {
+    let part = |(id, value): (&FieldId, Option<Value>)| value.map(|value| dialect::key_value(dialect, &resource.fields[*id], &value));
+    fields.iter().zip(set).map(part).collect()
+}
+
         _ if plan.is_list => {
             let update = |row: &RowChange| RowStatement {
                 sql: update_one(resource, row, &row.key, dialect),
