@@ -38,7 +38,7 @@ pub struct Catalog {
     max_rows: Option<u64>,
 }
 
-/// The name of a table or column, quoted. It comes from the manifest, never from a request.
+/// The name of a table or column, quoted. It comes from the manifest or the database, never from a request.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identifier {
     plain: Box<str>,
@@ -47,7 +47,7 @@ pub struct Identifier {
 }
 
 impl Identifier {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         Identifier { plain: name.into(), quoted: format!("\"{}\"", name.replace('"', "\"\"")).into() }
     }
 

@@ -149,6 +149,8 @@ pub struct Column {
     pub default: String,
     /// The value that the database gives it in a new row.
     pub own_value: OwnValue,
+    /// The columns that a generated column is computed from.
+    pub generated_from: Vec<String>,
     /// The most characters of a `varchar(n)` or `char(n)`, or of each element.
     pub max_length: Option<u32>,
     /// PostgreSQL: the digits of a `numeric(p, s)` before the point, and after it.
@@ -205,11 +207,22 @@ pub struct NamedConstraint {
     pub columns: Vec<String>,
     /// The columns in the condition of a partial index.
     pub condition: Vec<String>,
+    /// How a unique index is written that is partial or on expressions.
+    pub index: Option<IndexText>,
+}
+
+/// The expressions of a unique index, as SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexText {
+    pub parts: Vec<String>,
+    /// SQLite: the collation of each part.
+    pub collations: Vec<String>,
+    pub condition: Option<String>,
 }
 
 impl NamedConstraint {
     pub(crate) fn new(name: String, kind: ConstraintKind, columns: Vec<String>) -> Self {
-        NamedConstraint { name, kind, columns, condition: Vec::new() }
+        NamedConstraint { name, kind, columns, condition: Vec::new(), index: None }
     }
 }
 
@@ -313,6 +326,13 @@ impl Schema {
 impl Table {
     pub fn column(&self, name: &str, dialect: Dialect) -> Option<&Column> {
         self.columns.iter().find(|column| same(&column.name, name, dialect))
+    }
+
+    /// These columns, and those that the generated ones among them are computed from.
+    pub(crate) fn with_sources(&self, columns: &[String]) -> Vec<String> {
+        let is_among = |column: &&Column| columns.contains(&column.name);
+        let sources = self.columns.iter().filter(is_among).flat_map(|column| &column.generated_from);
+        columns.iter().chain(sources).cloned().collect()
     }
 
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Vec<String>> {

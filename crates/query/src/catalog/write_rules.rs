@@ -48,10 +48,16 @@ pub struct TableFacts {
     /// The unique keys, the primary key among them. Partial indexes and indexes on expressions are constraints only.
     pub unique_keys: Vec<Vec<FieldId>>,
     pub constraints: Vec<TableConstraint>,
-    /// SQLite: the foreign keys whose columns all have fields.
+    /// The unique indexes on expressions, or on some rows only.
+    pub indexes: Vec<UniqueIndex>,
+    /// The foreign keys whose columns all have fields, and whose targets the database user may read.
     pub foreign_keys: Vec<TableForeignKey>,
     /// The foreign keys of other tables that lead to this one: their names on PostgreSQL, empty strings on SQLite.
     pub referring: Vec<String>,
+    /// The fields that they lead to.
+    pub referred: Vec<FieldId>,
+    /// The generated columns, with the fields that each is computed from.
+    pub sources: Vec<(String, Vec<FieldId>)>,
     /// SQLite: whether a constraint of the table says itself what a conflict does, such as `ON CONFLICT REPLACE`.
     pub decides_conflicts: bool,
     /// PostgreSQL: what columns hold that are narrower than the types of their fields.
@@ -77,6 +83,37 @@ pub struct TableConstraint {
     pub fields: Vec<FieldId>,
 }
 
+/// A unique index on expressions, or on some rows only.
+#[derive(Clone, Debug)]
+pub struct UniqueIndex {
+    /// Those of its constraint.
+    pub fields: Vec<FieldId>,
+    /// The columns of its key and of its condition.
+    pub columns: Vec<IndexColumn>,
+    pub parts: Vec<IndexPart>,
+    /// As the database writes it.
+    pub condition: Option<String>,
+}
+
+/// A column that an index depends on.
+#[derive(Clone, Debug)]
+pub struct IndexColumn {
+    pub name: Identifier,
+    pub field: Option<FieldId>,
+    /// Whether the database has a value for a new row without one.
+    pub is_filled: bool,
+    pub is_generated: bool,
+}
+
+/// A column or an expression of an index.
+#[derive(Clone, Debug)]
+pub struct IndexPart {
+    /// As the database writes it.
+    pub expression: String,
+    /// SQLite: how it compares.
+    pub collation: Option<Identifier>,
+}
+
 /// A foreign key, and the columns that it leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableForeignKey {
@@ -87,8 +124,8 @@ pub struct TableForeignKey {
 }
 
 impl TableForeignKey {
-    pub fn new(fields: Vec<FieldId>, target: &str, target_columns: &[String]) -> Self {
-        let target = TableName { schema: None, name: Identifier::new(target) };
+    pub fn new(fields: Vec<FieldId>, (schema, target): (Option<&str>, &str), target_columns: &[String]) -> Self {
+        let target = TableName { schema: schema.map(Identifier::new), name: Identifier::new(target) };
         TableForeignKey { fields, target, target_columns: target_columns.iter().map(|column| Identifier::new(column)).collect() }
     }
 }

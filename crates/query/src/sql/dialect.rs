@@ -6,7 +6,7 @@ mod shared;
 mod sqlite;
 mod strategies;
 
-use crate::catalog::{Bucket, Field, JsonPath, Native};
+use crate::catalog::{Bucket, Field, Identifier, JsonPath, Native};
 use crate::manifest::RelatedFunction;
 use crate::plan::Sort;
 use crate::plan::predicate::{Alias, Column, Comparison, Membership};
@@ -215,6 +215,17 @@ pub(super) fn in_key_list(writer: &mut Writer, column: Column<'_>, own: &Field, 
     writer.raw(close);
 }
 
+/// The number `n` of the first key.
+pub(super) fn first_key_number(dialect: Dialect) -> u64 {
+    u64::from(dialect.is_postgres())
+}
+
+/// How a part of SQLite's index compares.
+pub(super) fn index_collation(writer: &mut Writer, collation: &Identifier) {
+    writer.raw(" COLLATE ");
+    writer.identifier(collation);
+}
+
 /// Joins the keys with a table; the keys come first.
 pub(super) fn join_keys_first(writer: &mut Writer) {
     writer.raw(match writer.dialect {
@@ -325,6 +336,14 @@ pub(super) fn key_kind(dialect: Dialect, field: &Field) -> Kind {
     }
 }
 
+/// A value as the column of a key holds it: a `real` has fewer digits than a double.
+pub(super) fn key_value(dialect: Dialect, field: &Field, value: &Value) -> Value {
+    match value {
+        Value::Float(number) if dialect.is_postgres() && field.native == Native::Real => Value::Float(f64::from(*number as f32)),
+        value => value.clone(),
+    }
+}
+
 /// SQLite has no OFFSET without LIMIT.
 pub(super) fn no_limit(writer: &mut Writer) {
     if writer.dialect == Dialect::Sqlite {
@@ -336,14 +355,6 @@ pub(super) fn no_limit(writer: &mut Writer) {
 pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
     sort_key(writer, sort.column);
     direction(writer, sort.direction);
-/// A value as the column of a key holds it: a `real` has fewer digits than a double.
-pub(super) fn key_value(dialect: Dialect, field: &Field, value: &Value) -> Value {
-    match value {
-        Value::Float(number) if dialect.is_postgres() && field.native == Native::Real => Value::Float(f64::from(*number as f32)),
-        value => value.clone(),
-    }
-}
-
     if writer.dialect == Dialect::Sqlite && (sort.column.field.may_read_null() || sort.column.alias != root) {
         nulls(writer, sort.direction);
     }

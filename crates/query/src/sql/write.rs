@@ -2,20 +2,23 @@
 
 mod change;
 mod diagnosis;
+mod index_checks;
 mod repeats;
 
-use crate::catalog::Resource;
 use crate::catalog::write_rules::WriteOperation;
+use crate::catalog::{Field, Resource};
 use crate::payload::WriteForm;
+use crate::plan::predicate::{Alias, Column};
 use crate::plan::write::WritePlan;
 use crate::plan::{Child, Select};
 use crate::pointer::Layer;
 use crate::value::Value;
 
 use super::tree::{ColumnUse, Expression, GroupBy, KeyCount, RowLock, SelectList, SqlSelect};
-use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, dialect, level, print, row_source};
+use super::{ChildLevel, Dialect, Kind, Level, Param, Sql, Writer, dialect, level, print, row_source};
 
-pub use diagnosis::{Diagnosis, IncrementCheck, ReferenceCheck, RowStatement, UniqueCheck, ValuesAfter, diagnosis};
+pub use diagnosis::{Diagnosis, ForeignKeyCheck, IncrementCheck, ReferenceCheck, RowStatement, UniqueCheck, ValuesAfter, diagnosis};
+pub use index_checks::IndexCheck;
 pub use repeats::RepeatCheck;
 
 /// A write ready to run.
@@ -116,14 +119,14 @@ pub fn render(plan: &WritePlan<'_>, dialect: Dialect) -> WriteQuery {
     }
 }
 
-/// Whether the write removes rows from the table.
-fn deletes(plan: &WritePlan<'_>) -> bool {
-    plan.form.operation() == WriteOperation::Delete && plan.resource.soft_delete.is_none()
 /// A key that a request names, as its columns hold it.
 fn named_key(resource: &Resource, key: &[Value], dialect: Dialect) -> Vec<Value> {
     resource.key_fields().zip(key).map(|(field, value)| dialect::key_value(dialect, field, value)).collect()
 }
 
+/// Whether the write removes rows from the table.
+fn deletes(plan: &WritePlan<'_>) -> bool {
+    plan.form.operation() == WriteOperation::Delete && plan.resource.soft_delete.is_none()
 }
 
 /// The rows with given keys.
@@ -149,4 +152,21 @@ fn lock(plan: &WritePlan<'_>, row_lock: RowLock, dialect: Dialect) -> Option<Chi
     let (owner, level) = level::locking(plan.resource, child, row_lock, dialect);
     let parent_columns = (0..plan.resource.key.len()).collect();
     Some(ChildLevel { key: child.relation.json_key.clone(), many: false, parent_columns, owner, level })
+}
+
+/// Joins the keys, whose first parts are values of these fields, with the table.
+fn join_keys(writer: &mut Writer, resource: &Resource, fields: &[&Field]) {
+    dialect::join_keys_first(writer);
+    writer.table_name(&resource.table);
+    writer.raw(" AS t0 ON ");
+    equal_keys(writer, fields, 0);
+}
+
+/// The fields equal the parts of a key from this one on.
+fn equal_keys(writer: &mut Writer, fields: &[&Field], first: usize) {
+    writer.enumerated(" AND ", fields, |writer, index, field| {
+        dialect::join_column_to_key(writer, Column { alias: Alias(0), field }, field);
+        writer.raw(" = k.v");
+        writer.number(first + index);
+    });
 }

@@ -37,7 +37,7 @@ pub enum WriteProblem {
 }
 
 /// A fault that the database found, with its place in the body.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteFaultCode {
     pub kind: WriteFaultKind,
     pub path: String,

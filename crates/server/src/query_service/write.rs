@@ -173,7 +173,11 @@ fn faults_for_client(plan: &WritePlan<'_>, faults: &[WriteFault]) -> Vec<WriteFa
         let fields: Vec<&str> = fault.fields.iter().filter_map(|id| plan.payload_name(*id, fault.item)).collect();
         let message = message(fault.kind, &fields);
         if fields.is_empty() {
-            described.push(WriteFaultCode { kind: fault.kind, path: pointer(plan, fault, None), message: message.clone() });
+            // Two keys without a field of the payload are one fault to the client.
+            let whole = WriteFaultCode { kind: fault.kind, path: pointer(plan, fault, None), message: message.clone() };
+            if !described.contains(&whole) {
+                described.push(whole);
+            }
         }
         for id in &fault.fields {
             let Some(name) = plan.payload_name(*id, fault.item) else { continue };

@@ -6,12 +6,14 @@ mod descriptions;
 mod equal_values;
 mod faults;
 mod fixture;
+mod foreign_keys;
 mod graphql;
 mod many;
 mod one;
 mod process;
 mod reach;
 mod refusals;
-#[path = "../support/mod.rs"]
 mod strictness;
+#[path = "../support/mod.rs"]
 mod support;
+mod unique_indexes;

@@ -51,6 +51,32 @@ pub(super) fn check_clauses(sql: &str) -> Vec<CheckClause> {
     clauses
 }
 
+/// The generated columns of a `CREATE TABLE`, each with the names in its expression.
+pub(super) fn generated_columns(sql: &str) -> Vec<(String, Vec<String>)> {
+    let tokens = tokens(sql);
+    let (mut columns, mut depth, mut name) = (Vec::new(), 0_usize, None);
+    let mut starts = false;
+    for (place, token) in tokens.iter().enumerate() {
+        match token.text {
+            "(" => {
+                depth += 1;
+                starts = depth == 1;
+            }
+            ")" => depth = depth.saturating_sub(1),
+            "," if depth == 1 => starts = true,
+            _ if depth == 1 && starts => {
+                name = Some(unquoted(token.text));
+                starts = false;
+            }
+            _ if depth == 1 && token.is_word("AS") => {
+                columns.extend(brackets(&tokens[place + 1..]).and_then(|(inside, _)| Some((name.clone()?, words(inside)))));
+            }
+            _ => {}
+        }
+    }
+    columns
+}
+
 /// Whether a constraint of a table says what a conflict does, and not that it refuses the row.
 pub(super) fn decides_conflicts(sql: &str) -> bool {
     let tokens = tokens(sql);
@@ -75,6 +101,35 @@ pub(super) fn index_words(sql: &str) -> IndexWords {
     let rest = &tokens[start + inside.len() + 2..];
     let condition = rest.iter().position(|token| token.is_word("WHERE")).map_or(&[][..], |place| &rest[place + 1..]);
     IndexWords { key: words(inside), condition: words(condition) }
+}
+
+/// The expressions of a `CREATE INDEX` without their order, and its condition.
+pub(super) fn index_expressions(sql: &str) -> Option<(Vec<String>, Option<String>)> {
+    let tokens = tokens(sql);
+    let start = tokens.iter().position(|token| token.text == "(")?;
+    let (inside, close) = brackets(&tokens[start..])?;
+    let (mut parts, mut depth, mut first) = (Vec::new(), 0_usize, 0);
+    for (place, token) in inside.iter().enumerate() {
+        match token.text {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            "," if depth == 0 => {
+                parts.push(expression(sql, &inside[first..place], token.start)?);
+                first = place + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(expression(sql, &inside[first..], close)?);
+    let rest = &tokens[start + inside.len() + 2..];
+    let condition = rest.iter().position(|token| token.is_word("WHERE")).and_then(|place| rest.get(place + 1));
+    Some((parts, condition.map(|token| sql[token.start..].trim().trim_end_matches(';').to_owned())))
+}
+
+/// The text of these tokens, which end before `end`, without `ASC` or `DESC`.
+fn expression(sql: &str, tokens: &[Token<'_>], end: usize) -> Option<String> {
+    let last = tokens.last().filter(|token| token.is_word("ASC") || token.is_word("DESC"));
+    Some(sql[tokens.first()?.start..last.map_or(end, |token| token.start)].trim().to_owned())
 }
 
 /// The tokens between an opening bracket and its closing one, and the position of the closing one.
@@ -157,7 +212,7 @@ fn quoted_length(text: &str, quote: char) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{IndexWords, check_clauses, decides_conflicts, index_words};
+    use super::{IndexWords, check_clauses, decides_conflicts, generated_columns, index_expressions, index_words};
 
     #[test]
     fn each_check_has_the_name_of_its_error_and_its_columns() {
@@ -178,10 +233,28 @@ mod tests {
     }
 
     #[test]
+    fn a_generated_column_has_the_names_of_its_expression() {
+        let sql =
+            r#"CREATE TABLE t (a INT, "b c" TEXT AS (lower(d) || a) STORED, d TEXT, e INT GENERATED ALWAYS AS (a + 1), CHECK (a > 0))"#;
+        let names = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        let expected = [("b c".to_owned(), names(&["lower", "d", "a"])), ("e".to_owned(), names(&["a"]))];
+        assert_eq!(generated_columns(sql), expected);
+    }
+
+    #[test]
     fn a_clause_on_conflicts_is_found_outside_of_comments_and_strings() {
         assert!(decides_conflicts("CREATE TABLE t (a INT UNIQUE on conflict Replace)"));
         assert!(!decides_conflicts("CREATE TABLE t (a INT UNIQUE ON CONFLICT ABORT, b TEXT DEFAULT 'ON CONFLICT IGNORE')"));
         assert!(!decides_conflicts("CREATE TABLE t (a INT) -- ON CONFLICT IGNORE x"));
+    }
+
+    #[test]
+    fn an_index_has_expressions_and_a_condition() {
+        let sql = "CREATE UNIQUE INDEX i ON t (lower(email || ',') DESC, \"b\" COLLATE NOCASE asc, c) WHERE gone IS NULL AND (d > 1);";
+        let parts = ["lower(email || ',')", "\"b\" COLLATE NOCASE", "c"].map(str::to_owned).to_vec();
+        assert_eq!(index_expressions(sql), Some((parts, Some("gone IS NULL AND (d > 1)".to_owned()))));
+        assert_eq!(index_expressions("CREATE UNIQUE INDEX i ON t (a)"), Some((vec!["a".to_owned()], None)));
+        assert_eq!(index_expressions(""), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use query::catalog::write_rules::ConstraintKind;
 use tokio_postgres::{Client, Error, Row};
 
-use super::{Changes, Collation, Column, Enumeration, ForeignKey, Locale, NamedConstraint, OnDelete, OwnValue, Schema, Table};
+use super::{Changes, Collation, Column, Enumeration, ForeignKey, IndexText, Locale, NamedConstraint, OnDelete, OwnValue, Schema, Table};
 
 /// A trigger of type 7 is BEFORE INSERT FOR EACH ROW.
 const TABLES: &str = r"
@@ -46,7 +46,10 @@ const COLUMNS: &str = r"
                WHERE v.adrelid = a.attrelid AND v.adnum = a.attnum
                  AND CASE WHEN q.relkind = 'S' THEN NOT pg_catalog.has_sequence_privilege(q.oid, 'USAGE, UPDATE') ELSE false END
                LIMIT 1) END,
-           a.attnotnull
+           a.attnotnull,
+           CASE WHEN a.attgenerated <> '' THEN (
+               SELECT pg_catalog.pg_get_expr(v.adbin, v.adrelid) FROM pg_catalog.pg_attrdef v
+               WHERE v.adrelid = a.attrelid AND v.adnum = a.attnum) END
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
@@ -84,7 +87,10 @@ const INDEXES: &str = r"
                SELECT DISTINCT a.attname::text FROM pg_catalog.pg_depend d
                JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
                WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid AND d.refobjid = i.indrelid) END,
-           pg_catalog.pg_get_expr(i.indpred, i.indrelid)
+           pg_catalog.pg_get_expr(i.indpred, i.indrelid),
+           CASE WHEN i.indisunique AND (i.indpred IS NOT NULL OR i.indexprs IS NOT NULL) THEN ARRAY(
+               SELECT pg_catalog.pg_get_indexdef(i.indexrelid, place, false)
+               FROM pg_catalog.generate_series(1, i.indnkeyatts::int) AS place ORDER BY place) END
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = c.relam
     WHERE i.indisvalid ORDER BY i.indrelid, c.relname";
 
@@ -145,11 +151,23 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
         });
     }
     let types = types(client).await?;
+    let mut generated: Vec<(usize, String, String)> = Vec::new();
     for row in rows(client, COLUMNS).await? {
         if let Some(place) = places.get(&row.try_get(0)?) {
             let mut column = column(&row)?;
             describe(&mut column, &types, row.try_get(2)?, row.try_get(9)?);
+            if let Some(expression) = row.try_get(14)? {
+                generated.push((*place, column.name.clone(), expression));
+            }
             schema.tables[*place].columns.push(column);
+        }
+    }
+    for (place, name, expression) in generated {
+        let columns = &mut schema.tables[place].columns;
+        let sources = columns.iter().map(|column| column.name.clone()).filter(|other| *other != name && has_word(&expression, other));
+        let sources: Vec<String> = sources.collect();
+        if let Some(column) = columns.iter_mut().find(|column| column.name == name) {
+            column.generated_from = sources;
         }
     }
     for row in rows(client, INDEXES).await? {
@@ -229,7 +247,9 @@ fn constraints_of_partitions(schema: &mut Schema, partitions: &[(usize, usize)])
         let (mut parent, mut levels) = (Some(*parent), partitions.len());
         while let Some(place) = parent.filter(|_| levels > 0) {
             let known = &mut schema.tables[place].constraints;
-            known.extend(constraints.iter().filter(|constraint| !known.contains(constraint)).cloned().collect::<Vec<_>>());
+            // An index of a partition says nothing of the other rows.
+            let copies = constraints.iter().map(|constraint| NamedConstraint { index: None, ..constraint.clone() });
+            known.extend(copies.filter(|constraint| !known.contains(constraint)).collect::<Vec<_>>());
             schema.tables[place].referring.extend(referring.clone());
             parent = partitions.iter().find(|(partition, _)| *partition == place).map(|(_, parent)| *parent);
             levels -= 1;
@@ -345,7 +365,10 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
         let predicate: Option<String> = row.try_get(10)?;
         let is_in_condition = |column: &&Column| predicate.as_ref().is_some_and(|text| has_word(text, &column.name));
         let condition = table.columns.iter().filter(is_in_condition).map(|column| column.name.clone()).collect();
-        table.constraints.push(NamedConstraint { condition, ..NamedConstraint::new(row.try_get(6)?, kind, all) });
+        let parts: Option<Vec<String>> = row.try_get(11)?;
+        let text = parts.map(|parts| IndexText { parts, collations: Vec::new(), condition: predicate.clone() });
+        let index = text.filter(|_| kind == ConstraintKind::Unique && !table.has_child_tables);
+        table.constraints.push(NamedConstraint { condition, index, ..NamedConstraint::new(row.try_get(6)?, kind, all) });
     }
     let leading: Vec<String> = columns.into_iter().map_while(|column| column).collect();
     // An index does not cover rows of inheriting tables.

@@ -6,8 +6,8 @@ use query::catalog::write_rules::ConstraintKind;
 use query::sql::Dialect;
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use super::check_clauses::{CheckClause, check_clauses, decides_conflicts, index_words};
-use super::{BrokenForeignKey, Changes, Column, ForeignKey, NamedConstraint, OnDelete, OwnValue, Schema, Table};
+use super::check_clauses::{CheckClause, check_clauses, decides_conflicts, generated_columns, index_expressions, index_words};
+use super::{BrokenForeignKey, Changes, Column, ForeignKey, IndexText, NamedConstraint, OnDelete, OwnValue, Schema, Table};
 
 struct Kind {
     name: String,
@@ -33,6 +33,7 @@ pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
         if let Some(sql) = sql.filter(|_| !kind.is_view) {
             table.constraints.extend(checks(&sql, &table));
             table.decides_conflicts = decides_conflicts(&sql);
+            note_sources(&mut table, &sql);
         }
         schema.tables.push(table);
     }
@@ -119,6 +120,16 @@ fn max_length(declared: &str) -> Option<u32> {
     rest.trim_end().strip_suffix(')')?.trim().parse().ok().filter(|_| is_text)
 }
 
+/// Notes what generated columns are computed from.
+fn note_sources(table: &mut Table, sql: &str) {
+    for (name, words) in generated_columns(sql) {
+        let is_source = |column: &&Column| words.iter().any(|word| word.eq_ignore_ascii_case(&column.name));
+        let sources: Vec<String> = table.columns.iter().filter(is_source).map(|column| column.name.clone()).collect();
+        let generated = |column: &&mut Column| column.name.eq_ignore_ascii_case(&name) && column.own_value == OwnValue::Generated;
+        table.columns.iter_mut().filter(generated).for_each(|column| column.generated_from.clone_from(&sources));
+    }
+}
+
 /// The checks of a table, each with the columns that it names.
 fn checks(sql: &str, table: &Table) -> Vec<NamedConstraint> {
     let constraint = |clause: CheckClause| {
@@ -162,7 +173,8 @@ fn unique_constraint(connection: &Connection, name: &str, parts: &[Option<String
     let sql = "SELECT coalesce(sql, '') FROM main.sqlite_schema WHERE type = 'index' AND name = ?1";
     // The index of a primary key may be the table itself.
     let sql = connection.query_row(sql, [name], |row| row.get::<_, String>(0)).optional()?;
-    let words = index_words(&sql.unwrap_or_default());
+    let sql = sql.unwrap_or_default();
+    let words = index_words(&sql);
     let named = |words: &[String]| -> Vec<String> {
         let is_named = |column: &&Column| words.iter().any(|word| word.eq_ignore_ascii_case(&column.name));
         table.columns.iter().filter(is_named).map(|column| column.name.clone()).collect()
@@ -173,7 +185,12 @@ fn unique_constraint(connection: &Connection, name: &str, parts: &[Option<String
         columns.extend(more);
     }
     let condition = named(&words.condition);
-    Ok(NamedConstraint { condition, ..NamedConstraint::new(name.to_owned(), ConstraintKind::Unique, columns) })
+    let is_whole = words.condition.is_empty() && parts.iter().all(Option::is_some);
+    let mut collations = connection.prepare("SELECT coll FROM pragma_index_xinfo(?1, 'main') WHERE key ORDER BY seqno")?;
+    let collations = collations.query_map([name], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>>>()?;
+    let index = index_expressions(&sql).filter(|_| !is_whole);
+    let index = index.map(|(parts, condition)| IndexText { parts, collations, condition });
+    Ok(NamedConstraint { condition, index, ..NamedConstraint::new(name.to_owned(), ConstraintKind::Unique, columns) })
 }
 
 /// A primary key may hold NULL in SQLite, unless it is the rowid or the table says otherwise.

@@ -46,7 +46,9 @@ async fn find_faults<S: WriteTransaction>(
         None => Keys::new(diagnosis.key_kinds.len()),
     };
     lookups::references(transaction, diagnosis, &targets, faults).await?;
+    lookups::foreign_keys(transaction, diagnosis, &targets, faults).await?;
     lookups::unique_keys(transaction, diagnosis, &targets, faults).await?;
+    lookups::indexes(transaction, diagnosis, &targets, faults).await?;
     increments(transaction, diagnosis, &targets, faults).await?;
     let known = faults.len();
     transaction.savepoint(Savepoint::Set).await?;
@@ -254,7 +256,7 @@ async fn faults_of_refusal<S: WriteTransaction>(
                     let is_written = values.iter().any(|(id, _)| fields.contains(id));
                     let is_of_other = diagnosis.facts.referring.contains(name);
                     let kind = foreign_key_fault(diagnosis.operation, (is_own && is_written, is_of_other));
-                    vec![fault(kind, if kind == WriteFaultKind::NoSuchRow { fields } else { Vec::new() })]
+                    vec![fault(kind, if kind == WriteFaultKind::NoSuchRow { fields } else { referred(diagnosis, values) })]
                 }
             }
         }
@@ -266,7 +268,8 @@ async fn faults_of_refusal<S: WriteTransaction>(
             let broken = transaction.broken_references(&diagnosis.table, &values_by_column(diagnosis, values)).await?;
             if broken.is_empty() {
                 let is_referred_to = !diagnosis.facts.referring.is_empty();
-                vec![fault(foreign_key_fault(diagnosis.operation, (false, is_referred_to)), Vec::new())]
+                let kind = foreign_key_fault(diagnosis.operation, (false, is_referred_to));
+                vec![fault(kind, if kind == WriteFaultKind::InUse { referred(diagnosis, values) } else { Vec::new() })]
             } else {
                 broken.iter().map(|columns| fault(WriteFaultKind::NoSuchRow, fields_of(diagnosis, columns))).collect()
             }
@@ -300,5 +303,12 @@ fn beyond_limits(diagnosis: &Diagnosis, values: &[(FieldId, Option<Value>)]) -> 
 
 fn fields_of(diagnosis: &Diagnosis, columns: &[String]) -> Vec<FieldId> {
     let place = |name: &String| diagnosis.columns.iter().position(|column| column.eq_ignore_ascii_case(name));
-    columns.iter().filter_map(place).collect()
+    let sources = |name: &&String| diagnosis.facts.sources.iter().find(|(generated, _)| generated.eq_ignore_ascii_case(name));
+    let computed_from = columns.iter().filter_map(|name| sources(&name)).flat_map(|(_, fields)| fields.iter().copied());
+    columns.iter().filter_map(place).chain(computed_from).collect()
+}
+
+/// The written fields that foreign keys of other tables lead to.
+fn referred(diagnosis: &Diagnosis, values: &[(FieldId, Option<Value>)]) -> Vec<FieldId> {
+    values.iter().map(|(id, _)| *id).filter(|id| diagnosis.facts.referred.contains(id)).collect()
 }

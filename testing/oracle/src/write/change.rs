@@ -217,7 +217,7 @@ impl Writing<'_> {
         }
     }
 
-    /// The references that the item writes and that lead to no row that the viewer can read. A number that is stuck in its range leads
+    /// The references that the item writes and that lead to no row that the viewer can read, and its broken foreign keys. A number that is stuck in its range leads
     /// nowhere.
     fn references(&self, world: &World, item: &Item, row: &Row, place: &str, stuck: &[&str]) -> Vec<MissingReference> {
         let session = Session::new(world, self.viewer);
@@ -232,6 +232,23 @@ impl Writing<'_> {
             if is_written && !is_null && !is_stuck && can_read && session.related(resource, row, relation).is_empty() {
                 let faults = self.faults_at("NO_SUCH_ROW", &own, item, place);
                 missing.push((own.into_iter().map(str::to_owned).collect(), faults));
+            }
+        }
+        let is_reference = |fields: &[&str]| {
+            let mut relations = resource.relations.iter().filter(|relation| !relation.many && relation.through.is_none());
+            relations.any(|relation| {
+                let can_read = self.viewer.can_read(session.resource(&relation.target));
+                can_read && relation.on.len() == fields.len() && relation.on.iter().all(|(own, _)| fields.contains(&own.as_str()))
+            })
+        };
+        // Where the viewer reads no relation, the foreign key alone decides. A default of a new row is not known before.
+        for key in world.table(&self.resource.name).foreign_keys.iter().filter(|key| !is_reference(key.fields)) {
+            let mut written = key.fields.iter().map(|name| item.writes(resource.index(name)));
+            let is_written = if self.request.form.operation() == "create" { written.all(|is| is) } else { written.any(|is| is) };
+            let is_stuck = key.fields.iter().any(|name| stuck.contains(name));
+            if is_written && !is_stuck && !database::leads(world, self.resource, row, key) {
+                let faults = self.faults_at("NO_SUCH_ROW", key.fields, item, place);
+                missing.push((key.fields.iter().map(|&name| name.to_owned()).collect(), faults));
             }
         }
         missing

@@ -70,16 +70,18 @@ pub(super) fn broken(world: &World, resource: &Resource, index: usize) -> Vec<Br
     if !broken.is_empty() {
         return broken;
     }
-    for key in &table.foreign_keys {
-        let target = world.schema.resource(key.target);
-        let is_null = key.fields.iter().any(|field| row[resource.index(field)].is_null());
-        let own = Tuple { resource, row, fields: key.fields };
-        let leads = |other: &Row| own.equals(&Tuple { resource: target, row: other, fields: key.target_fields });
-        if !is_null && !world.rows(key.target).iter().any(leads) {
-            broken.push(("NO_SUCH_ROW", key.fields.to_vec()));
-        }
+    for key in table.foreign_keys.iter().filter(|key| !leads(world, resource, row, key)) {
+        broken.push(("NO_SUCH_ROW", key.fields.to_vec()));
     }
     broken
+}
+
+/// Whether the foreign key of a row is NULL or leads to a row.
+pub(super) fn leads(world: &World, resource: &Resource, row: &Row, key: &ForeignKey) -> bool {
+    let target = world.schema.resource(key.target);
+    let is_null = key.fields.iter().any(|field| row[resource.index(field)].is_null());
+    let own = Tuple { resource, row, fields: key.fields };
+    is_null || world.rows(key.target).iter().any(|other| own.equals(&Tuple { resource: target, row: other, fields: key.target_fields }))
 }
 
 /// Whether a row of any table refers to this row.

@@ -1,15 +1,16 @@
 //! The statements that find out why a write was refused: all faults of all rows.
 
-use crate::catalog::write_rules::{TableFacts, WriteOperation};
-use crate::catalog::{Field, FieldId, Resource};
+use crate::catalog::write_rules::{TableFacts, TableForeignKey, WriteOperation};
+use crate::catalog::{Field, FieldId, Identifier, Resource};
 use crate::plan::predicate::{Alias, Column};
 use crate::plan::write::{Change, RowChange, WritePlan};
-use crate::sql::tree::KeyCount;
+use crate::sql::tree::{KeyCount, PivotColumn};
 use crate::sql::{ChildLevel, Dialect, Kind, Sql, Writer, dialect};
 use crate::value::{Value, order};
 
 use super::change::{delete, insert, update_column, update_one};
-use super::{RepeatCheck, Target, WriteQuery, keyed_level};
+use super::index_checks::index_checks;
+use super::{IndexCheck, RepeatCheck, Target, WriteQuery, equal_keys, join_keys, keyed_level};
 
 /// What to ask the database about a refused write, in one transaction that is rolled back.
 #[derive(Clone, Debug)]
@@ -24,8 +25,12 @@ pub struct Diagnosis {
     pub target: Option<Target>,
     /// References that must lead to a row that the caller can read.
     pub references: Vec<ReferenceCheck>,
+    /// Foreign keys that the write changes, beside those of the references.
+    pub foreign_keys: Vec<ForeignKeyCheck>,
     /// Unique keys that the write changes.
     pub unique_keys: Vec<UniqueCheck>,
+    /// Unique indexes that no list of columns describes.
+    pub indexes: Vec<IndexCheck>,
     /// Unique keys that the database does not compare by value.
     pub repeats: Vec<RepeatCheck>,
     pub increments: Vec<IncrementCheck>,
@@ -76,11 +81,34 @@ pub struct ReferenceCheck {
 impl ReferenceCheck {
     /// Whether a new row refers to itself or to another row of the payload that is there in time.
     pub fn refers_to_new_row(&self, row: usize) -> bool {
-        let Some(set) = self.after.set.get(row).and_then(Option::as_ref) else { return false };
-        let is_same = |(new, value): (&Value, &Option<Value>)| value.as_ref().is_some_and(|value| order(new, value).is_eq());
-        let is_equal = |new_row: &Vec<Value>| new_row.iter().zip(set).all(is_same);
         let in_time = if self.has_foreign_key { row + 1 } else { self.new_rows.len() };
-        self.new_rows.iter().take(in_time).flatten().any(is_equal)
+        self.after.is_among(row, self.new_rows.iter().take(in_time))
+    }
+}
+
+impl ValuesAfter {
+    /// Whether the write gives the fields of this row the values of a new row.
+    fn is_among<'v>(&self, row: usize, mut new_rows: impl Iterator<Item = &'v Option<Vec<Value>>>) -> bool {
+        let Some(set) = self.set.get(row).and_then(Option::as_ref) else { return false };
+        let is_same = |(new, value): (&Value, &Option<Value>)| value.as_ref().is_some_and(|value| order(new, value).is_eq());
+        new_rows.any(|new_row| new_row.as_ref().is_some_and(|values| values.iter().zip(set).all(is_same)))
+    }
+}
+
+/// A foreign key that the caller reads no relation by.
+#[derive(Clone, Debug)]
+pub struct ForeignKeyCheck {
+    pub after: ValuesAfter,
+    /// Returns the numbers of the keys that lead to a row.
+    pub sql: Sql,
+    /// For each new row the values that others can refer to, if the foreign key leads to the same table.
+    pub new_rows: Vec<Option<Vec<Value>>>,
+}
+
+impl ForeignKeyCheck {
+    /// Whether a new row refers to itself or to an earlier row of the payload.
+    pub fn refers_to_new_row(&self, row: usize) -> bool {
+        self.after.is_among(row, self.new_rows.iter().take(row + 1))
     }
 }
 
@@ -143,7 +171,9 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
         key_kinds: query.key_kinds.clone(),
         target: query.target.clone(),
         references: references.collect(),
+        foreign_keys: foreign_keys(plan, dialect),
         unique_keys: unique_keys.filter(|check| check.after.set.iter().any(Option::is_some)).collect(),
+        indexes: index_checks(plan, dialect),
         repeats: query.repeats.clone(),
         increments: increments.collect(),
         rows: rows(plan, query, dialect),
@@ -157,6 +187,49 @@ pub fn diagnosis(plan: &WritePlan<'_>, query: &WriteQuery) -> Diagnosis {
     }
 }
 
+/// The foreign keys that the write changes. Citus may not join the keys with a table of several servers.
+fn foreign_keys(plan: &WritePlan<'_>, dialect: Dialect) -> Vec<ForeignKeyCheck> {
+    let is_reference = |found: &TableForeignKey| {
+        let mut references = plan.references.iter();
+        references
+            .any(|reference| reference.fields.len() == found.fields.len() && reference.fields.iter().all(|id| found.fields.contains(id)))
+    };
+    let is_checked = |found: &&TableForeignKey| !dialect.has_several_servers() && !is_reference(found);
+    let check = |found: &TableForeignKey| {
+        let after = values_after(plan, &found.fields, dialect);
+        let new_row_fields = fields_of_target(plan.resource, found);
+        let new_rows = plan.rows.iter().map(|row| values_of(row, new_row_fields.as_ref()?)).collect();
+        ForeignKeyCheck { after, sql: referred_to(plan.resource, found, dialect), new_rows }
+    };
+    let checks = plan.rules.facts.foreign_keys.iter().filter(is_checked).map(check);
+    checks.filter(|check| check.after.set.iter().any(Option::is_some)).collect()
+}
+
+/// The fields that a foreign key leads to, if it leads to the same table.
+fn fields_of_target(resource: &Resource, found: &TableForeignKey) -> Option<Vec<FieldId>> {
+    let field = |column: &Identifier| resource.stored_fields().find(|(_, field)| field.column == *column).map(|(id, _)| id);
+    let is_same = found.target.name == resource.table.name;
+    is_same.then(|| found.target_columns.iter().map(field).collect())?
+}
+
+/// The numbers of the keys that lead to a row.
+fn referred_to(resource: &Resource, found: &TableForeignKey, dialect: Dialect) -> Sql {
+    let fields: Vec<&Field> = found.fields.iter().map(|id| &resource.fields[*id]).collect();
+    let mut writer = Writer::new(dialect);
+    writer.raw("SELECT DISTINCT k.n FROM ");
+    dialect::keys(&mut writer, &fields);
+    dialect::join_keys_first(&mut writer);
+    writer.table_name(&found.target);
+    writer.raw(" AS t0 ON ");
+    writer.enumerated(" AND ", fields.iter().zip(&found.target_columns), |writer, index, (field, column)| {
+        dialect::pivot_column(writer, PivotColumn { alias: Some(Alias(0)), column, field });
+        dialect::pivot_collation(writer, field);
+        writer.raw(" = k.v");
+        writer.number(index);
+    });
+    writer.finish()
+}
+
 fn values_after(plan: &WritePlan<'_>, fields: &[FieldId], dialect: Dialect) -> ValuesAfter {
     let resource = plan.resource;
     ValuesAfter {
@@ -166,6 +239,11 @@ fn values_after(plan: &WritePlan<'_>, fields: &[FieldId], dialect: Dialect) -> V
         stored: plan.target.is_some().then(|| stored(plan, fields, dialect)),
         has_sum: fields.iter().any(|id| plan.adds_to(*id)),
     }
+}
+
+fn key_values(resource: &Resource, fields: &[FieldId], set: Vec<Option<Value>>, dialect: Dialect) -> Vec<Option<Value>> {
+    let part = |(id, value): (&FieldId, Option<Value>)| value.map(|value| dialect::key_value(dialect, &resource.fields[*id], &value));
+    fields.iter().zip(set).map(part).collect()
 }
 
 /// What the row sets of these fields; none if it writes none of them.
@@ -202,23 +280,6 @@ fn stored(plan: &WritePlan<'_>, fields: &[FieldId], dialect: Dialect) -> Sql {
     writer.finish()
 }
 
-/// Joins the keys, whose first parts are values of these fields, with the table.
-pub(super) fn join_keys(writer: &mut Writer, resource: &Resource, fields: &[&Field]) {
-    dialect::join_keys_first(writer);
-    writer.table_name(&resource.table);
-    writer.raw(" AS t0 ON ");
-    equal_keys(writer, fields, 0);
-}
-
-/// The fields equal the parts of a key from this one on.
-fn equal_keys(writer: &mut Writer, fields: &[&Field], first: usize) {
-    writer.enumerated(" AND ", fields, |writer, index, field| {
-        dialect::join_column_to_key(writer, Column { alias: Alias(0), field }, field);
-        writer.raw(" = k.v");
-        writer.number(first + index);
-    });
-}
-
 fn column_name(field: &Field) -> String {
     if field.derived.is_some() { String::new() } else { field.column.plain().to_owned() }
 }
@@ -241,11 +302,6 @@ fn rows(plan: &WritePlan<'_>, query: &WriteQuery, dialect: Dialect) -> Vec<RowSt
         WriteOperation::Delete if resource.soft_delete.is_none() => {
             vec![RowStatement { sql: delete(resource, KeyCount::Any, dialect), by_keys: true, values: Vec::new() }]
         }
-fn key_values(resource: &Resource, fields: &[FieldId], set: Vec<Option<Value>>, dialect: Dialect) -> Vec<Option<Value>> {
-    let part = |(id, value): (&FieldId, Option<Value>)| value.map(|value| dialect::key_value(dialect, &resource.fields[*id], &value));
-    fields.iter().zip(set).map(part).collect()
-}
-
         _ if plan.is_list => {
             let update = |row: &RowChange| RowStatement {
                 sql: update_one(resource, row, &row.key, dialect),

@@ -7,7 +7,7 @@ use crate::plan::predicate::{Alias, Column};
 use crate::plan::write::WritePlan;
 use crate::sql::{Dialect, Sql, Writer, dialect};
 
-use super::diagnosis::join_keys;
+use super::join_keys;
 
 /// A unique key whose values may be stored in several forms.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ use query::catalog::FieldId;
 use query::sql::write::{Diagnosis, ReferenceCheck, UniqueCheck, ValuesAfter};
 use query::value::Value;
 
+use crate::Error;
 use crate::assemble::Keys;
 
 use super::super::open_transaction::Statement;
@@ -31,6 +32,40 @@ pub(super) async fn references<S: WriteTransaction>(
         for row in 0..rows.len() {
             let is_missing = keys.number(row).is_some_and(|number| !there[number]);
             if is_missing && !reference.refers_to_new_row(row) {
+                let (item, fields) = (item_of(diagnosis, row), after.fields.clone());
+                add_once(faults, WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds the foreign keys that lead to no row, and that no reference of the viewer covers.
+pub(super) async fn foreign_keys<S: WriteTransaction>(
+    transaction: &mut S,
+    diagnosis: &Diagnosis,
+    targets: &Keys,
+    faults: &mut Vec<WriteFault>,
+) -> Result<(), TransactionError> {
+    for check in &diagnosis.foreign_keys {
+        let after = &check.after;
+        let rows = values_after::<S>(diagnosis, after, targets, &stored(transaction, after, targets).await?);
+        let keys = keys_of_parts(after.kinds.len(), &rows);
+        if keys.len() == 0 {
+            continue;
+        }
+        transaction.savepoint(Savepoint::Set).await?;
+        let found = match transaction.numbers(Statement::of(&check.sql, Some(&keys))).await {
+            Ok(found) => Some(found),
+            // The database alone decides then.
+            Err(StepError::Refused(_) | StepError::Store(Error::Refused(_) | Error::Unsupported(_))) => None,
+            Err(error) => return Err(error.into()),
+        };
+        transaction.savepoint(Savepoint::Undo).await?;
+        let Some(found) = found else { continue };
+        for row in 0..rows.len() {
+            let is_missing = keys.number(row).is_some_and(|number| !found.contains(&(number as u32)));
+            if is_missing && !check.refers_to_new_row(row) {
                 let (item, fields) = (item_of(diagnosis, row), after.fields.clone());
                 add_once(faults, WriteFault { kind: WriteFaultKind::NoSuchRow, item, fields });
             }
@@ -80,6 +115,34 @@ pub(super) async fn unique_keys<S: WriteTransaction>(
             let is_held = keys.number(row).is_some_and(|number| is_held[number]) && !(0..stored.len()).any(makes_way);
             if (is_taken || is_held) && !has_missing_reference(faults, item, &after.fields) {
                 add_once(faults, WriteFault { kind: WriteFaultKind::Exists, item, fields: after.fields.clone() });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds the conflicts with unique indexes that no list of columns describes.
+pub(super) async fn indexes<S: WriteTransaction>(
+    transaction: &mut S,
+    diagnosis: &Diagnosis,
+    targets: &Keys,
+    faults: &mut Vec<WriteFault>,
+) -> Result<(), TransactionError> {
+    let is_create = diagnosis.target.is_none();
+    for check in diagnosis.indexes.iter().filter(|check| !check.has_sum || targets.len() < 2) {
+        for (row, sql) in check.rows.iter().enumerate() {
+            let Some(sql) = sql.as_ref().filter(|_| is_create || targets.len() > 0) else { continue };
+            transaction.savepoint(Savepoint::Set).await?;
+            let found = match transaction.numbers(Statement::of(sql, (!is_create).then_some(targets))).await {
+                Ok(found) => found,
+                // An expression fails on the new values. The database alone decides then.
+                Err(StepError::Refused(_) | StepError::Store(Error::Refused(_) | Error::Unsupported(_))) => Vec::new(),
+                Err(error) => return Err(error.into()),
+            };
+            transaction.savepoint(Savepoint::Undo).await?;
+            let item = item_of(diagnosis, row);
+            if !found.is_empty() && !has_missing_reference(faults, item, &check.fields) {
+                add_once(faults, WriteFault { kind: WriteFaultKind::Exists, item, fields: check.fields.clone() });
             }
         }
     }
