@@ -1,6 +1,7 @@
 //! The fields that decide whether a row is in reach, for the warnings of `check` about what a refused write reveals.
 
 use crate::catalog::{Catalog, Constraint, FieldId, JoinColumns, Relation, Resource, ResourceId};
+use crate::manifest::OperationRight;
 use crate::statement::{Clause, Entry, Inside};
 
 /// A field that a constraint depends on.
@@ -11,25 +12,30 @@ pub struct ConstraintField {
     pub is_reference: bool,
 }
 
-impl Resource {
+impl Catalog {
     /// The fields that decide whether the constraint holds for a row: rows that are equal in all of them are in reach together or not at all.
-    pub fn constraint_fields(&self) -> Vec<ConstraintField> {
+    pub fn constraint_fields(&self, resource: &Resource) -> Vec<ConstraintField> {
         let mut found = Vec::new();
-        let constraint = self.constraint.as_ref();
-        constraint.iter().flat_map(|constraint| &constraint.statement.filters).for_each(|clause| self.add_fields(clause, &mut found));
+        let constraint = resource.constraint.as_ref();
+        let clauses = constraint.iter().flat_map(|constraint| &constraint.statement.filters);
+        clauses.for_each(|clause| self.add_fields(resource, clause, &mut found));
         found
     }
 
-    fn add_fields(&self, clause: &Clause, found: &mut Vec<ConstraintField>) {
+    fn add_fields(&self, resource: &Resource, clause: &Clause, found: &mut Vec<ConstraintField>) {
         for entry in &clause.entries {
             match entry {
-                Entry::And(_, clauses) | Entry::Or(_, clauses) => clauses.iter().for_each(|clause| self.add_fields(clause, found)),
-                Entry::Not(_, clause) => self.add_fields(clause, found),
-                Entry::Named { name, .. } => match (self.relation(name), self.field(name)) {
-                    (Some(relation), _) => add_join_fields(relation, found),
+                Entry::And(_, clauses) | Entry::Or(_, clauses) => {
+                    for clause in clauses {
+                        self.add_fields(resource, clause, found);
+                    }
+                }
+                Entry::Not(_, clause) => self.add_fields(resource, clause, found),
+                Entry::Named { name, .. } => match (resource.relation(name), resource.field(name)) {
+                    (Some(relation), _) => self.add_join_fields(resource, relation, found),
                     (None, Some((id, field))) => match (field.source(), field.related()) {
                         (Some(source), _) => add(found, source, false),
-                        (None, Some(related)) => add_join_fields(&self.relations[related.relation], found),
+                        (None, Some(related)) => self.add_join_fields(resource, &resource.relations[related.relation], found),
                         (None, None) => add(found, id, false),
                     },
                     (None, None) => {}
@@ -38,12 +44,21 @@ impl Resource {
             }
         }
     }
+
+    /// The related rows of a row depend on its join columns alone. Only a caller who can read the target is held to rows in reach.
+    fn add_join_fields(&self, resource: &Resource, relation: &Relation, found: &mut Vec<ConstraintField>) {
+        let is_direct = !relation.many && matches!(relation.join_columns, JoinColumns::Direct(_));
+        let is_reference = is_direct && is_read_by_writers(resource, self.resource(relation.target));
+        relation.join_columns.own_fields().into_iter().for_each(|field| add(found, field, is_reference));
+    }
 }
 
-/// The related rows of a row depend on its join columns alone.
-fn add_join_fields(relation: &Relation, found: &mut Vec<ConstraintField>) {
-    let is_reference = !relation.many && matches!(relation.join_columns, JoinColumns::Direct(_));
-    relation.join_columns.own_fields().into_iter().for_each(|field| add(found, field, is_reference));
+/// Whether everybody who may write rows of the resource can read the target, as far as permissions tell. A reader of the resource counts.
+fn is_read_by_writers(resource: &Resource, target: &Resource) -> bool {
+    let Some(permission) = &target.permission else { return true };
+    let is_needed = |right: &OperationRight| matches!(right, OperationRight::Permission(name) if name == permission);
+    let rights = resource.write_rules().into_iter().flat_map(|rules| [rules.create.as_ref(), rules.update.as_ref()]).flatten();
+    resource.permission.as_ref() == Some(permission) || rights.clone().next().is_some() && rights.clone().all(is_needed)
 }
 
 fn add(found: &mut Vec<ConstraintField>, field: FieldId, is_reference: bool) {

@@ -19,7 +19,7 @@ impl<'c> Checker<'c> {
             let key = (constraint.columns.as_slice(), constraint.condition.as_slice());
             let is_unique = matches!(constraint.kind, ConstraintKind::Unique | ConstraintKind::Exclusion);
             // The partitions of a table repeat its keys.
-            if !is_unique || !self.is_payload(resource, key.0) || found.contains(&key) {
+            if !is_unique || !self.is_payload(resource, &table.with_sources(key.0)) || found.contains(&key) {
                 continue;
             }
             found.push(key);
@@ -44,7 +44,7 @@ impl<'c> Checker<'c> {
     /// How a conflict reveals rows that the constraint hides.
     fn reveals_rows_hidden_by_constraint(&self, resource: &Resource, constraint: &NamedConstraint) -> Option<String> {
         let columns = &constraint.columns;
-        let fields = resource.constraint_fields();
+        let fields = self.catalog.constraint_fields(resource);
         let (inside, outside): (Vec<_>, Vec<_>) =
             fields.into_iter().partition(|field| self.has_column(columns, &resource.fields[field.id]));
         let names = |ids: Vec<FieldId>| quoted_list(&ids.into_iter().map(|id| resource.fields[id].name.as_str()).collect::<Vec<_>>());
@@ -106,6 +106,38 @@ impl<'c> Checker<'c> {
                 self.warning(
                     rules.line,
                     format!("resource `{}`: `delete` meets rows out of reach: {message}; {accepted}", resource.full_name),
+                );
+            }
+        }
+    }
+
+    /// Warns of foreign keys to unique columns that an update changes: rows that the caller may not see stop it, or change too.
+    pub(super) fn update_leaks(&mut self, id: ResourceId, table: &Table, rules: &WriteRules) {
+        let resource = self.catalog.resource(id);
+        if rules.right(WriteOperation::Update).is_none() {
+            return;
+        }
+        let (schema, dialect) = (self.schema, self.dialect);
+        let is_changed = |column: &String| {
+            let field = field_of(resource, column, dialect).map(|id| &resource.fields[id]);
+            field.is_some_and(|field| field.is_writable(WriteOperation::Update))
+        };
+        let referring = schema.tables.iter().filter(|other| !other.is_partition_or_extension);
+        for (other, foreign_key) in referring.flat_map(|other| other.foreign_keys.iter().map(move |foreign_key| (other, foreign_key))) {
+            let is_target = same(&foreign_key.schema, &table.schema, dialect) && same(&foreign_key.table, &table.name, dialect);
+            if is_target
+                && foreign_key.target_columns.iter().any(is_changed)
+                && let Some(whose) = self.unseen_rows(id, other, foreign_key)
+            {
+                let (columns, shown) = (foreign_key.columns.join(", "), schema.shown(other, dialect));
+                let changed = foreign_key.target_columns.join(", ");
+                let message = format!("by the foreign key ({columns}) of `{shown}`, {whose} refuse it with 409 `IN_USE`, or change too");
+                self.warning(
+                    rules.line,
+                    format!(
+                        "resource `{}`: an update of ({changed}) meets rows out of reach: {message}; use `write = \"create\"`, if that matters",
+                        resource.full_name
+                    ),
                 );
             }
         }

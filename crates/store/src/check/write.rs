@@ -38,6 +38,7 @@ impl<'c> Checker<'c> {
         self.unfilled_columns(resource, table, rules);
         self.conflict_leaks(resource, table, rules);
         self.delete_leaks(id, table, rules);
+        self.update_leaks(id, table, rules);
     }
 
     fn everyone(&mut self, resource: &Resource, rules: &WriteRules) {

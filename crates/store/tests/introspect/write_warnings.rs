@@ -61,12 +61,70 @@ fn check_warns_of_keys_that_tell_of_hidden_rows() {
     // A reference must lead to a row in reach before the key is looked at.
     let lines = database(", UNIQUE (box_id, number))");
     assert_eq!(found("constraint = { where = { box = {} } }", "", write, &lines), no);
+    // Whoever cannot read that row is not held to it.
+    let boxed = constrained("constraint = { where = { box = {} } }", "", write);
+    let closed = boxed.replace("table = \"boxes\"\n", "table = \"boxes\"\npermission = \"app.box.read\"\n");
+    let unread = "3 warning: resource `app.order`: a payload can have `boxId`, by which `constraint` hides rows, so a conflict on the unique key (box_id, number) tells of them; set it by `preset` instead of `write`, if that matters";
+    let of = |manifest: &str| {
+        let all = findings(manifest, &lines, Dialect::Sqlite);
+        all.into_iter().filter(|finding| !finding.contains("no index")).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&closed), [unread]);
+    assert_eq!(of(&closed.replace("app.order.create", "app.box.read")), no, "all who write can read it");
+    // A generated column is computed from what a payload has.
+    let computed = database(", low TEXT AS (lower(number)) STORED UNIQUE)");
+    let low = tells.replace("(number)", "(low)");
+    assert_eq!(found(tenant, preset, write, &computed), [format!("{low}; add the column of `tenant` to the unique key, if that matters")]);
+    assert_eq!(found(tenant, preset, "", &computed), no);
     // Deleted rows are out of reach too.
     let deleted = "3 warning: resource `app.order`: a conflict on the unique key (number) tells of deleted rows, whose values cannot be used again; make it a unique index with a condition on gone, such as WHERE gone IS NULL, if that matters";
     let gone = "soft-delete = \"gone\"";
     assert_eq!(found(gone, "", write, &wide), [deleted]);
     let live = database("); CREATE UNIQUE INDEX live ON orders (number) WHERE gone IS NULL");
     assert_eq!(found(gone, "", write, &live), no);
+}
+
+// contract W1.6
+#[tokio::test]
+async fn check_warns_of_keys_behind_views_and_in_generated_columns() {
+    let sql = "CREATE TABLE base (id bigint PRIMARY KEY, tenant text, number text UNIQUE, gone timestamptz, box_id bigint,
+            low text GENERATED ALWAYS AS (lower(tenant) || box_id) STORED UNIQUE);
+        CREATE VIEW inner_orders AS SELECT * FROM base;
+        CREATE VIEW orders AS SELECT id, tenant, number, gone, box_id FROM inner_orders;
+        CREATE TABLE boxes (id bigint PRIMARY KEY);";
+    with_postgres("", sql, |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let tenant = "constraint = { where = { tenant = { eq = \"$account.meta.tenant\" } } }";
+        let manifest = constrained(tenant, ", preset = { create = \"$account.meta.tenant\" }", ", write = true");
+        let of = |manifest: &str| {
+            let all = findings(manifest, &schema, Dialect::Postgres).into_iter();
+            all.filter(|finding| finding.contains("tells a caller")).collect::<Vec<_>>()
+        };
+        let tells = |key: &str| {
+            format!("3 warning: resource `app.order`: a conflict on the unique key ({key}) tells a caller of rows that `constraint` hides; add the column of `tenant` to the unique key, if that matters")
+        };
+        assert_eq!(of(&manifest), [tells("number")]);
+        let table = manifest.replace("[resource.app.order]\n", "[resource.app.order]\ntable = \"base\"\n").replace("\"orders\"", "\"base\"");
+        let after_table = |finding: String| finding.replace("4 warning", "3 warning");
+        assert_eq!(of(&table).into_iter().map(after_table).collect::<Vec<_>>(), [tells("low"), tells("number")]);
+    })
+    .await;
+}
+
+// contract W1.6
+#[test]
+fn check_warns_of_updates_that_meet_rows_out_of_reach() {
+    let sql = "CREATE TABLE boxes (id INTEGER PRIMARY KEY, tenant TEXT, code TEXT UNIQUE);
+        CREATE TABLE things (id INTEGER PRIMARY KEY, box_code TEXT REFERENCES boxes (code)); CREATE INDEX by_code ON things (box_code);";
+    let manifest = |write: &str| {
+        format!(
+            "[resource.app.box]\nplural = \"boxes\"\n[resource.app.box.write]\nupdate = \"app.box.update\"\n[resource.app.box.fields]\n\
+             id = {{ type = \"bigint\", key = true }}\ntenant = {{ type = \"text\", write = true }}\ncode = {{ type = \"text\"{write} }}\n"
+        )
+    };
+    let unseen = "3 warning: resource `app.box`: an update of (code) meets rows out of reach: by the foreign key (box_code) of `things`, rows that no resource shows refuse it with 409 `IN_USE`, or change too; use `write = \"create\"`, if that matters";
+    assert_eq!(findings(&manifest(", write = true"), &sqlite(sql), Dialect::Sqlite), [unseen]);
+    assert_eq!(findings(&manifest(""), &sqlite(sql), Dialect::Sqlite), Vec::<String>::new());
 }
 
 const BOXES: &str = "
