@@ -1,8 +1,9 @@
-//! Warns of writes whose refusal or effect reveals rows out of reach: conflicts on unique keys, and deletes that affect the rows of
-//! other tables.
+//! Warns of writes whose refusal or effect reveals rows out of reach: conflicts on unique keys, references that only a foreign key judges,
+//! and deletes that affect the rows of other tables.
 
 use query::catalog::write_rules::{ConstraintKind, WriteOperation, WriteRules};
-use query::catalog::{Field, FieldId, JoinColumns, Resource, ResourceId, TableName};
+use query::catalog::{Field, FieldId, JoinColumns, Relation, Resource, ResourceId, TableName};
+use query::manifest::OperationRight;
 use query::messages::quoted_list;
 
 use crate::schema::{ForeignKey, NamedConstraint, OnDelete, Table, same};
@@ -82,6 +83,66 @@ impl<'c> Checker<'c> {
             format!("make it a unique index with a condition on {column}, such as WHERE {column} IS NULL")
         };
         Some(format!("a conflict on the unique key ({key}) tells of deleted rows, whose values cannot be used again; {accepted}"))
+    }
+
+    /// Warns of foreign keys that alone judge what a payload refers to: by 201 or 422 they tell whether a row exists that the caller cannot read.
+    pub(super) fn reference_leaks(&mut self, resource: &'c Resource, table: &Table, rules: &WriteRules) {
+        for foreign_key in &table.foreign_keys {
+            if !self.is_payload(resource, &foreign_key.columns) {
+                continue;
+            }
+            let fields: Vec<FieldId> = foreign_key.columns.iter().filter_map(|column| field_of(resource, column, self.dialect)).collect();
+            let Some((what, accepted)) = self.unread_target(resource, (&fields, foreign_key)) else { continue };
+            let written = fields.iter().map(|id| &resource.fields[*id]).filter(|field| is_written(resource, field));
+            let written = quoted_list(&written.map(|field| field.name.as_str()).collect::<Vec<_>>());
+            let key = foreign_key.columns.join(", ");
+            let message = format!("by the foreign key ({key}), a write of {written} tells {what}");
+            self.warning(
+                rules.line,
+                format!("resource `{}`: {message}; {accepted}, or set {written} by `preset`, if that matters", resource.full_name),
+            );
+        }
+    }
+
+    /// The rows that a writer may not be able to read although the foreign key tells of them, and how to keep them secret.
+    fn unread_target(&self, resource: &Resource, (fields, foreign_key): (&[FieldId], &ForeignKey)) -> Option<(String, String)> {
+        let table = self.schema.find(Some(&foreign_key.schema), &foreign_key.table, self.dialect);
+        let is_target =
+            |name: &TableName| self.schema.table(name, self.dialect).zip(table).is_some_and(|(found, table)| std::ptr::eq(found, table));
+        // A relation over the foreign key leads to rows that the caller can read, or the write is refused before.
+        let judges = |relation: &&Relation| {
+            let JoinColumns::Direct(pairs) = &relation.join_columns else { return false };
+            !relation.many && is_target(&self.catalog.resource(relation.target).table) && pairs.iter().all(|(own, _)| fields.contains(own))
+        };
+        let untold = |target: &Resource, permission: &str| {
+            format!("a caller without the permission `{permission}` whether a row of `{}` exists", target.full_name)
+        };
+        let mut lacking = None;
+        for relation in resource.relations.iter().filter(judges) {
+            let target = self.catalog.resource(relation.target);
+            let permission = target.permission.as_deref().filter(|permission| !needs(resource, fields, permission))?;
+            lacking = Some((untold(target, permission), format!("give `{permission}` to everybody who may write")));
+        }
+        if lacking.is_some() {
+            return lacking;
+        }
+        let accepted = "declare a `one` relation over it, which must lead to a row that the caller can read".to_owned();
+        let mut behind = self.catalog.resources().iter().filter(|resource| is_target(&resource.table)).peekable();
+        if behind.peek().is_none() {
+            return Some((format!("whether a row of `{}` exists, and no resource shows its rows", foreign_key.table), accepted));
+        }
+        let reasons = behind.map(|target| {
+            let name = &target.full_name;
+            match &target.permission {
+                _ if target.has_constraint() => Some(format!("whether a row of `{name}` exists, also one that its constraint hides")),
+                _ if target.soft_delete().is_some() => Some(format!("whether a row of `{name}` exists, also a deleted one")),
+                Some(permission) if !needs(resource, fields, permission) => Some(untold(target, permission)),
+                _ => None,
+            }
+        });
+        // One resource that shows all of them is enough.
+        let reasons = reasons.collect::<Option<Vec<String>>>()?;
+        Some((reasons.into_iter().next()?, accepted))
     }
 
     /// Warns of foreign keys by which a delete affects rows that the caller may not see.
@@ -171,4 +232,18 @@ impl<'c> Checker<'c> {
         // One resource that shows all of them is enough.
         reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next())
     }
+}
+
+/// Whether every write of one of these fields needs the permission.
+fn needs(resource: &Resource, fields: &[FieldId], permission: &str) -> bool {
+    let field_needs = |id: &FieldId| resource.fields[*id].rules.permission.as_deref() == Some(permission);
+    let is_needed = |operation: WriteOperation| {
+        let mut written = fields.iter().filter(|id| resource.fields[**id].is_writable(operation));
+        match resource.write_rules().and_then(|rules| rules.right(operation)) {
+            Some(OperationRight::Permission(needed)) if needed == permission => true,
+            Some(_) => written.all(field_needs),
+            None => true,
+        }
+    };
+    is_needed(WriteOperation::Create) && is_needed(WriteOperation::Update)
 }

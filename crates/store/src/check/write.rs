@@ -37,6 +37,7 @@ impl<'c> Checker<'c> {
         self.distribution_column(resource, table);
         self.unfilled_columns(resource, table, rules);
         self.conflict_leaks(resource, table, rules);
+        self.reference_leaks(resource, table, rules);
         self.delete_leaks(id, table, rules);
         self.update_leaks(id, table, rules);
     }

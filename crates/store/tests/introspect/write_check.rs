@@ -66,6 +66,8 @@ keys = [["code", "name"]]
 [resource.app.code.fields]
 code = { type = "text", key = true, write = "create" }
 name = { type = "text", write = true }
+[resource.app.customer.fields]
+id = { type = "bigint", key = true }
 "#;
 
 // contract W1.6

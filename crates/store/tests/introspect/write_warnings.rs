@@ -127,6 +127,58 @@ fn check_warns_of_updates_that_meet_rows_out_of_reach() {
     assert_eq!(findings(&manifest(""), &sqlite(sql), Dialect::Sqlite), Vec::<String>::new());
 }
 
+/// Items of orders that clients create, with these lines of the order, this field `orderId`, and these relations.
+fn items(order: &str, create: &str, rules: &str, relations: &str) -> String {
+    format!(
+        "[resource.app.item]\n[resource.app.item.write]\ncreate = {create}\n[resource.app.item.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+         orderId = {{ type = \"bigint\"{rules} }}\nnote = {{ type = \"text\", write = true }}\n[resource.app.item.relations]\n{relations}\n\
+         [resource.app.order]\n{order}\n[resource.app.order.fields]\nid = {{ type = \"bigint\", key = true }}\ngone = \"timestamp\"\n"
+    )
+}
+
+// contract W1.6
+#[test]
+fn check_warns_of_references_that_tell_of_unread_rows() {
+    let schema = sqlite(
+        "CREATE TABLE orders (id INTEGER PRIMARY KEY, gone TEXT);
+         CREATE TABLE items (id INTEGER PRIMARY KEY, order_id INTEGER REFERENCES orders, note TEXT);
+         CREATE INDEX items_by_order ON items (order_id);",
+    );
+    let found = |text: &str| findings(text, &schema, Dialect::Sqlite);
+    let (create, write) = ("\"app.item.create\"", ", write = true");
+    let (bare, one) = ("", "order = { one = \"app.order\", on = { orderId = \"id\" } }");
+    let get = "permission = \"app.order.get\"";
+    let tells = |what: &str, accepted: &str| {
+        vec![format!(
+            "2 warning: resource `app.item`: by the foreign key (order_id), a write of `orderId` tells {what}; {accepted}, or set `orderId` by `preset`, if that matters"
+        )]
+    };
+    let lacking = "a caller without the permission `app.order.get` whether a row of `app.order` exists";
+    assert_eq!(found(&items(get, create, write, one)), tells(lacking, "give `app.order.get` to everybody who may write"));
+    let declare = "declare a `one` relation over it, which must lead to a row that the caller can read";
+    assert_eq!(found(&items(get, create, write, bare)), tells(lacking, declare));
+    assert_eq!(
+        found(&items("soft-delete = \"gone\"", create, write, bare)),
+        tells("whether a row of `app.order` exists, also a deleted one", declare)
+    );
+    let constraint = "constraint = { where = { id = { gt = 5 } } }";
+    assert_eq!(
+        found(&items(constraint, create, write, bare)),
+        tells("whether a row of `app.order` exists, also one that its constraint hides", declare)
+    );
+    let both = items(constraint, create, write, bare);
+    let (alone, _) = both.split_once("[resource.app.order]").unwrap();
+    assert_eq!(found(alone), tells("whether a row of `orders` exists, and no resource shows its rows", declare));
+    // Who writes the field can read every order, or the relation must lead to one in reach.
+    let no = Vec::<String>::new();
+    assert_eq!(found(&items("", create, write, bare)), no);
+    assert_eq!(found(&items(constraint, create, write, one)), no);
+    assert_eq!(found(&items(get, "\"app.order.get\"", write, one)), no);
+    assert_eq!(found(&items(get, create, ", write = true, write-permission = \"app.order.get\"", one)), no);
+    assert_eq!(found(&items(get, create, ", preset = { create = \"$account.meta.order\" }", bare)), no);
+    assert_eq!(found(&items(get, create, "", bare)), no, "no payload has the reference");
+}
+
 const BOXES: &str = "
     CREATE TABLE boxes (id INTEGER PRIMARY KEY, tenant TEXT, UNIQUE (tenant, id));
     CREATE TABLE things (id INTEGER PRIMARY KEY, tenant TEXT, gone TEXT, box_id INTEGER REFERENCES boxes ON DELETE CASCADE);
