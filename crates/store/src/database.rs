@@ -156,11 +156,14 @@ impl Database {
         postgres.check_pooling().await
     }
 
-    /// Whether the role of PostgreSQL begins its transactions read-only, so that no write succeeds.
-    pub async fn begins_read_only(&self) -> Result<bool, Error> {
+    /// Why no write succeeds: the role of PostgreSQL begins its transactions read-only, or the SQLite file or its folder takes no changes.
+    pub async fn refuses_writes(&self) -> Result<Option<String>, Error> {
         match &self.0 {
-            Engine::Postgres(postgres) => postgres.begins_read_only().await,
-            Engine::Sqlite(_) => Ok(false),
+            Engine::Postgres(postgres) => {
+                let reason = "the database user begins read-only transactions (default_transaction_read_only is on); run ALTER ROLE … SET default_transaction_read_only = off, or name another user";
+                Ok(postgres.begins_read_only().await?.then(|| reason.to_owned()))
+            }
+            Engine::Sqlite(sqlite) => sqlite.refuses_writes().await,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Schema {
     pub has_citus: bool,
     /// Whether the servers of Citus compile queries, as far as the configuration of the coordinator tells.
     pub has_jit: bool,
+    /// Why no write succeeds, whatever its table allows. Only `introspect` sets it.
+    pub refuses_writes: Option<String>,
 }
 
 /// The servers that hold the rows of a table.

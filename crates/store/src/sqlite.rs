@@ -15,6 +15,7 @@ mod row_encoder;
 mod sample;
 mod session;
 mod snapshot;
+mod write_probe;
 mod write_transaction;
 
 use std::collections::HashSet;

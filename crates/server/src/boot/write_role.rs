@@ -1,4 +1,4 @@
-//! Checks that the role of writes can run every write, in the database that reads look at.
+//! Checks that the role of writes, or the SQLite file, can take every write, in the database that reads look at.
 
 use futures_util::FutureExt;
 use query::catalog::Catalog;
@@ -20,11 +20,8 @@ pub(super) async fn check(config: &Config, catalog: &Catalog, (database, schema)
     let refused = |error| BootError(format!("{variable}: {error}"));
     let separate = url.map(|url| Database::open(url, &config.database)).transpose().map_err(refused)?;
     let written = separate.as_ref().unwrap_or(database);
-    if read(variable, written, || written.begins_read_only().boxed()).await? {
-        let advice = "run ALTER ROLE … SET default_transaction_read_only = off, or name another user";
-        return Err(BootError(format!(
-            "{variable}: its user begins read-only transactions (default_transaction_read_only is on), but the manifest declares writes; {advice}"
-        )));
+    if let Some(reason) = read(variable, written, || written.refuses_writes().boxed()).await? {
+        return Err(BootError(format!("{variable}: {reason}; or remove the writes from the manifest")));
     }
     let Some(separate) = &separate else { return Ok(check_write_privileges(catalog, schema, database.dialect())) };
     if !read(variable, separate, || database.is_same_as(separate).boxed()).await? {

@@ -53,12 +53,8 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
             "DATABASE_URL: {problem}; check that it is your database, and create its tables or grant SELECT on them"
         )));
     }
-    if arguments.writable
-        && let Some(url) = config.database_write_url.as_deref()
-    {
-        let refused = |error| CommandError(format!("DATABASE_WRITE_URL: {error}"));
-        let writes = Database::open(url, &config.database).map_err(refused)?.schema().await.map_err(refused)?;
-        schema.take_write_privileges(&writes, database.dialect());
+    if arguments.writable {
+        take_write_privileges(config, &database, &mut schema).await?;
     }
     let (dialect, access) = (database.dialect(), if arguments.writable { OfferedAccess::Writable } else { OfferedAccess::ReadOnly });
     let manifest = if arguments.update {
@@ -96,6 +92,19 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
         )
     });
     print_change(&lines.join("\n"))
+}
+
+/// Takes what the role of writes may change, or why no write succeeds.
+async fn take_write_privileges(config: &Config, database: &Database, schema: &mut Schema) -> Result<(), CommandError> {
+    let Some(url) = config.database_write_url.as_deref() else {
+        schema.refuses_writes = database.refuses_writes().await.map_err(unusable)?;
+        return Ok(());
+    };
+    let refused = |error| CommandError(format!("DATABASE_WRITE_URL: {error}"));
+    let writes = Database::open(url, &config.database).map_err(refused)?;
+    schema.take_write_privileges(&writes.schema().await.map_err(refused)?, database.dialect());
+    schema.refuses_writes = writes.refuses_writes().await.map_err(refused)?;
+    Ok(())
 }
 
 struct NewManifest {

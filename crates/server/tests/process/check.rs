@@ -1,5 +1,10 @@
 //! `--help` and `check`.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::Output;
+
 use serde_json::Value;
 
 use crate::program::{Folder, MANIFEST};
@@ -51,6 +56,41 @@ fn check_and_serve_refuse_writes_that_the_database_cannot_take() {
     assert!(checked.out().contains("warning: peristyle.toml:1: resource `shop.customer`: `create = true` lets everyone create rows"));
     folder.write("peristyle.toml", &format!("{write}{}", MANIFEST.replace("null = false", "null = false, write = true")));
     assert!(folder.run(&["check"], &[]).good().contains(" 0 error(s)"));
+}
+
+/// The output of a command as a user who may change nothing of the folder.
+fn as_another_user(folder: &Folder, arguments: &[&str]) -> String {
+    let mut command = folder.command(arguments);
+    // The modes of files do not bind root.
+    if std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {
+        command.uid(65_534).gid(65_534);
+    }
+    let Output { stdout, stderr, .. } = command.output().expect("the program runs");
+    String::from_utf8([stdout, stderr].concat()).expect("UTF-8")
+}
+
+// contract W1.6
+#[test]
+fn check_reports_a_file_and_a_folder_that_take_no_writes() {
+    let folder = Folder::shop();
+    let mode = |name: &str, mode: u32| std::fs::set_permissions(folder.path(name), Permissions::from_mode(mode)).expect("a mode");
+    let write = "[resource.shop.customer.write]\ncreate = true\n";
+    folder.write("peristyle.toml", &format!("{write}{}", MANIFEST.replace("null = false", "null = false, write = true")));
+    let file = "the SQLite file \"shop.db\"";
+    let read_only = format!("{file} is read-only for this user; make it writable for it");
+    let no_folder = format!("this user may not write to the folder of {file}");
+    for (of_file, of_folder, reason) in [(0o444, 0o777, read_only), (0o666, 0o555, no_folder)] {
+        mode("shop.db", of_file);
+        mode("", of_folder);
+        for command in ["check", "serve"] {
+            let output = as_another_user(&folder, &[command]);
+            assert!(output.contains(&format!("DATABASE_URL: {reason}")), "{command}: {output}");
+            assert!(output.contains("or remove the writes from the manifest"), "{command}: {output}");
+        }
+        let manifest = as_another_user(&folder, &["introspect", "--writable", "--out", "-"]);
+        assert!(!manifest.contains("customer.write]") && manifest.contains(&format!("# writes are left out: {reason}")), "{manifest}");
+    }
+    mode("", 0o755);
 }
 
 // contract B3.60, B3.1

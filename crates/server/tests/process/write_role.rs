@@ -150,12 +150,12 @@ async fn a_role_that_begins_read_only_transactions_writes_nothing() {
     role.may("ALTER ROLE $role SET default_transaction_read_only = on").await;
     let output = checked(&role.database.url, &role.url());
     assert!(
-        output.contains("DATABASE_WRITE_URL: its user begins read-only transactions (default_transaction_read_only is on)"),
+        output.contains("DATABASE_WRITE_URL: the database user begins read-only transactions (default_transaction_read_only is on)"),
         "{output}"
     );
     let folder = Folder::new();
     folder.write("peristyle.toml", MANIFEST);
     let output = said(&folder, &[("DATABASE_URL", role.url().as_str())]);
-    assert!(output.contains("DATABASE_URL: its user begins read-only transactions"), "{output}");
+    assert!(output.contains("DATABASE_URL: the database user begins read-only transactions"), "{output}");
     role.drop().await;
 }

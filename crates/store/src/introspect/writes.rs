@@ -12,11 +12,11 @@ use super::native::takes_values;
 
 /// Adds operations to new resources with a key, and `write` to new fields of resources with operations.
 pub(super) fn offer(model: &mut Model) {
-    let dialect = model.dialect;
+    let (dialect, refused) = (model.dialect, model.schema.refuses_writes.as_deref());
     hide_from_writes(model);
     for draft in model.resources.iter_mut().filter(|draft| !draft.left_out) {
         if draft.is_new {
-            draft.writes = operations(draft, dialect);
+            draft.writes = operations(draft, refused, dialect);
         }
         let (table, writes) = (draft.table, draft.writes);
         for field in draft.fields.iter_mut().filter(|field| field.is_new) {
@@ -70,9 +70,13 @@ fn accepted(field: &DraftField, column: &Column, dialect: Dialect) -> FieldWrite
     FieldWrite { create: is_plain && is_chosen && !column.insert_forbidden, update: is_plain && !field.key && !column.update_forbidden }
 }
 
-fn operations(draft: &mut Draft, dialect: Dialect) -> Changes {
+fn operations(draft: &mut Draft, refused: Option<&str>, dialect: Dialect) -> Changes {
     let table = draft.table;
     if !draft.has_key() || table.is_view || table.is_foreign_table {
+        return Changes::default();
+    }
+    if let Some(reason) = refused {
+        draft.notes.push(format!("writes are left out: {reason}"));
         return Changes::default();
     }
     if let Some(broken) = table.broken_foreign_keys.first() {
