@@ -4,7 +4,7 @@ use query::catalog::write_rules::{WriteOperation, WriteRules};
 use query::catalog::{Catalog, Field, Identifier, JoinColumns, Resource, ResourceId, TableName};
 use query::sql::Dialect;
 
-use crate::schema::{Column, Schema, Table};
+use crate::schema::{Column, OwnValue, Schema, Table};
 
 use super::write::statement;
 use super::write_columns::fills;
@@ -166,12 +166,14 @@ impl Privileges<'_> {
         if self.table.columns.iter().all(&is_forbidden) {
             return Some(self.message(operation, statement, ""));
         }
-        let fields = self.resource.stored_fields().filter(|(id, field)| {
-            let is_raised = self.rules.version == Some(*id) && operation != WriteOperation::Create;
-            is_raised || self.is_mark(field, operation) || fills(field, operation)
+        let fields = self.resource.stored_fields().filter_map(|(id, field)| {
+            let column = self.table.column(field.column.plain(), self.dialect)?;
+            // A new row has version 1, unless the column has a default.
+            let is_numbered = operation != WriteOperation::Create || column.own_value == OwnValue::None;
+            let is_version = self.rules.version == Some(id) && is_numbered;
+            (is_version || self.is_mark(field, operation) || fills(field, operation)).then_some(column)
         });
-        let columns = fields.filter_map(|(_, field)| self.table.column(field.column.plain(), self.dialect));
-        let mut names: Vec<&str> = columns.filter(|column| is_forbidden(column)).map(|column| column.name.as_str()).collect();
+        let mut names: Vec<&str> = fields.filter(|column| is_forbidden(column)).map(|column| column.name.as_str()).collect();
         names.dedup();
         (!names.is_empty()).then(|| {
             let (word, listed, shown, role) = (operation.as_str(), names.join(", "), &self.shown, self.role);

@@ -217,8 +217,9 @@ async fn check_names_the_privileges_that_writes_lack() {
     let sql = format!(
         "CREATE TABLE orders (id serial PRIMARY KEY, number text, note text, version int NOT NULL DEFAULT 1, gone timestamptz);
          CREATE TABLE codes (code text PRIMARY KEY, name text); CREATE TABLE rows (id int PRIMARY KEY);
+         CREATE TABLE logs (id int PRIMARY KEY DEFAULT 1, note text, version int NOT NULL);
          CREATE ROLE {role}; GRANT {role} TO CURRENT_USER; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
-         GRANT INSERT (number), UPDATE (note) ON orders TO {role};"
+         GRANT INSERT (number), UPDATE (note) ON orders TO {role}; GRANT INSERT (note) ON logs TO {role};"
     );
     with_postgres("", &sql, |client| async move {
         client.batch_execute(&format!("SET ROLE {role}")).await.unwrap();
@@ -234,6 +235,7 @@ async fn check_names_the_privileges_that_writes_lack() {
                 .to_owned(),
             writable("code", "create = \"a.b.c\"\nupdate = \"a.b.c\"", "code = { type = \"text\", key = true, write = \"create\" }\nname = { type = \"text\", write = true }"),
             writable("row", "delete = \"a.b.c\"", "id = { type = \"int\", key = true }"),
+            writable("log", "create = \"a.b.c\"\nversion = \"version\"", "id = { type = \"int\", key = true }\nnote = { type = \"text\", write = true }\nversion = { type = \"int\", null = false }"),
         ]
         .concat();
         let expected = [
@@ -246,6 +248,7 @@ async fn check_names_the_privileges_that_writes_lack() {
             "17 error: resource `app.code`: `update` needs UPDATE on `codes`, which the database user lacks; GRANT it UPDATE",
             "25 error: resource `app.row`: `delete` needs DELETE on `rows`, which the database user lacks; GRANT it DELETE",
             "25 error: resource `app.row`: `delete` needs UPDATE on `rows` to lock rows, which the database user lacks; GRANT it UPDATE",
+            "31 error: resource `app.log`: `create` needs INSERT on (version) of `logs`, which the database user lacks; GRANT it INSERT",
         ];
         assert_eq!(privileges(&text, &poor), expected);
         assert_eq!(privileges(&text, &rich), [] as [&str; 0]);
