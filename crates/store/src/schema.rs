@@ -326,6 +326,12 @@ impl Schema {
 }
 
 impl Table {
+    /// Its schema and name as SQL.
+    pub(crate) fn quoted(&self) -> String {
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        format!("{}.{}", quoted(&self.schema), quoted(&self.name))
+    }
+
     pub fn column(&self, name: &str, dialect: Dialect) -> Option<&Column> {
         self.columns.iter().find(|column| same(&column.name, name, dialect))
     }

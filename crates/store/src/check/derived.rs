@@ -1,8 +1,9 @@
 //! Checks that the values of derived fields are found by an index, and that their zones exist.
 
 use jiff::tz::TimeZone;
-use query::catalog::{Catalog, Derived, Field, FieldId, JoinColumns, RelatedValue, Resource};
+use query::catalog::{Catalog, Derived, Field, FieldId, JoinColumns, Native, RelatedValue, Resource};
 use query::sql::index_expression;
+use query::types::{Scalar, Type};
 
 use crate::Error;
 use crate::postgres::Postgres;
@@ -69,11 +70,20 @@ pub(crate) async fn ask_postgres(postgres: &Postgres, catalog: &Catalog, schema:
             let expression = field.source().filter(|of| is_readable(*of)).and_then(|_| index_expression(field, postgres.dialect()));
             let Some(expression) = expression.filter(|_| !table.is_view && !table.is_foreign_table) else { continue };
             if !postgres.has_index_on(table, &expression).await? {
-                let advice = format!("CREATE INDEX ON {} (({expression}))", schema.shown(table, postgres.dialect()));
-                let message = format!("{what}: no index finds rows by it; if statements filter or sort by it, run {advice}");
-                find(Severity::Warning, message);
+                let advice = if is_too_long(resource, field) {
+                    "make its column jsonb, since the expression over a json column is too long for an index".to_owned()
+                } else {
+                    format!("run CREATE INDEX ON {} (({expression}))", table.quoted())
+                };
+                find(Severity::Warning, format!("{what}: no index finds rows by it; if statements filter or sort by it, {advice}"));
             }
         }
     }
     Ok(findings)
+}
+
+/// Whether PostgreSQL cannot store the expression of an index on the field, which must fit a page of its catalog.
+fn is_too_long(resource: &Resource, field: &Field) -> bool {
+    let has_json_text = field.source().is_some_and(|of| resource.fields[of].native == Native::JsonText);
+    has_json_text && field.kind == Type::One(Scalar::Timestamp)
 }

@@ -13,8 +13,7 @@ impl Postgres {
     /// Whether an index finds rows by an expression: whether the planner uses it as a condition of an index once it avoids reading the whole table.
     /// True if the planner cannot be asked.
     pub(crate) async fn has_index_on(&self, table: &Table, expression: &str) -> Result<bool, Error> {
-        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-        let name = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
+        let name = table.quoted();
         // The value is unknown to the planner, and has the type of the expression.
         let explain =
             format!("EXPLAIN (COSTS OFF, FORMAT JSON) SELECT FROM {name} WHERE ({expression}) = (SELECT {expression} FROM {name} LIMIT 1)");

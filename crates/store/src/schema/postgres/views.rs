@@ -87,8 +87,7 @@ fn take_constraints(schema: &mut Schema, bases: &HashMap<usize, usize>) {
 
 /// Whether PostgreSQL refuses to lock the rows of a view. It does so before it looks at privileges and at the kind of the transaction.
 async fn is_unlockable(client: &Client, table: &Table) -> Result<bool, Error> {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-    let sql = format!("SELECT FROM {}.{} LIMIT 0 FOR NO KEY UPDATE", quoted(&table.schema), quoted(&table.name));
+    let sql = format!("SELECT FROM {} LIMIT 0 FOR NO KEY UPDATE", table.quoted());
     match rows(client, &sql).await {
         Err(error) if error.as_db_error().is_some() => Ok(error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)),
         answer => answer.map(|_| false),
