@@ -2,6 +2,7 @@
 
 pub(crate) mod affinity;
 mod check_clauses;
+mod index;
 mod postgres;
 mod sqlite;
 
@@ -10,6 +11,7 @@ use query::catalog::{Identifier, Stored, TableName};
 use query::sql::Dialect;
 use query::types::Scalar;
 
+pub use index::{ColumnNullTest, Index, IndexCondition};
 pub use postgres::read_postgres;
 pub use sqlite::read_sqlite;
 
@@ -121,8 +123,8 @@ pub struct Table {
     pub broken_foreign_keys: Vec<BrokenForeignKey>,
     /// Foreign keys that cannot be relations, and why: without a target on SQLite, over periods on PostgreSQL.
     pub foreign_keys_without_relation: Vec<(ForeignKey, String)>,
-    /// The leading columns of every index that can find equal values, those of the keys included.
-    pub indexes: Vec<Vec<String>>,
+    /// Every index that can find equal values, those of the keys included.
+    pub indexes: Vec<Index>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -361,11 +363,9 @@ impl Table {
         })
     }
 
-    pub(crate) fn is_indexed(&self, columns: &[&str], dialect: Dialect) -> bool {
-        self.indexes.iter().any(|index| {
-            let leading = &index[..index.len().min(columns.len())];
-            !leading.is_empty() && leading.iter().all(|column| columns.iter().any(|other| same(column, other, dialect)))
-        })
+    /// Whether an index finds the rows that are equal in all these columns. `unset` is NULL in each of them.
+    pub(crate) fn is_indexed(&self, columns: &[&str], unset: Option<&str>, dialect: Dialect) -> bool {
+        self.indexes.iter().any(|index| index.finds(columns, unset, dialect))
     }
 }
 

@@ -34,7 +34,7 @@ use query::sql::Dialect;
 use rusqlite::Connection;
 use store::check::{Severity, check};
 use store::introspect::manifest;
-use store::schema::{Schema, read_sqlite};
+use store::schema::{IndexCondition, Schema, read_sqlite};
 use tokio_postgres::{Client, Config, NoTls};
 
 fn catalog(text: &str) -> Catalog {
@@ -350,7 +350,9 @@ fn the_schema_of_sqlite_has_keys_and_no_shadow_tables() {
     );
     let table = |name: &str| schema.tables.iter().find(|table| table.name == name).unwrap();
     assert_eq!(table("plain").unique_keys, [["b", "a"]]);
-    assert_eq!(table("plain").indexes, [vec!["id"], vec!["a"], vec!["b", "a"]]);
+    let indexes: Vec<_> = table("plain").indexes.iter().map(|index| (index.columns.join(" "), &index.condition)).collect();
+    let (all, other) = (&IndexCondition::All, &IndexCondition::Other);
+    assert_eq!(indexes, [("id".to_owned(), all), ("a".to_owned(), other), ("b a".to_owned(), all)]);
     assert!(table("plain").columns[0].nullable);
     assert_eq!(table("without").primary_key, ["b", "a"]);
     assert!(!table("without").columns[0].nullable);

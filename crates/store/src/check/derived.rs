@@ -9,6 +9,7 @@ use crate::Error;
 use crate::postgres::Postgres;
 use crate::schema::Schema;
 
+use super::relation::unset_column;
 use super::{Checker, Finding, Severity};
 
 impl<'c> Checker<'c> {
@@ -31,14 +32,17 @@ impl<'c> Checker<'c> {
     fn related_value(&mut self, resource: &'c Resource, field: &Field, related: &RelatedValue) {
         let relation = &resource.relations[related.relation];
         let target = self.catalog.resource(relation.target);
-        let (table, columns): (_, Vec<&str>) = match &relation.join_columns {
-            JoinColumns::Direct(pairs) => (&target.table, pairs.iter().map(|(_, other)| target.fields[*other].column.plain()).collect()),
-            JoinColumns::Through { pivot, own, .. } => (pivot, own.iter().map(|(_, column)| column.plain()).collect()),
+        let (table, unset, columns): (_, _, Vec<&str>) = match &relation.join_columns {
+            JoinColumns::Direct(pairs) => {
+                let columns = pairs.iter().map(|(_, other)| target.fields[*other].column.plain());
+                (&target.table, unset_column(target), columns.collect())
+            }
+            JoinColumns::Through { pivot, own, .. } => (pivot, None, own.iter().map(|(_, column)| column.plain()).collect()),
         };
         // Missing tables and columns are reported where they are declared.
         let Some(table) = self.schema.table(table, self.dialect) else { return };
         let is_complete = columns.iter().all(|column| table.column(column, self.dialect).is_some());
-        if is_complete && !table.is_view && !table.is_indexed(&columns, self.dialect) {
+        if is_complete && !table.is_view && !table.is_indexed(&columns, unset, self.dialect) {
             let (listed, name, relation) = (columns.join(", "), self.schema.shown(table, self.dialect), &relation.name);
             let reason = format!("its relation `{relation}` has no index, so that each row reads all of `{name}`");
             self.warning(

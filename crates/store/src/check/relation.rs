@@ -20,7 +20,7 @@ impl<'c> Checker<'c> {
                 let fields: Vec<FieldId> = pairs.iter().map(|(_, other)| *other).collect();
                 let Some((table, columns)) = self.target(target, &fields) else { return };
                 if relation.many {
-                    self.index(table, &columns, relation.line, &what);
+                    self.index(table, (&columns, unset_column(target)), relation.line, &what);
                 } else {
                     self.unique(relation, (target, &fields), (table, &columns), &what);
                 }
@@ -33,7 +33,7 @@ impl<'c> Checker<'c> {
                 self.pivot(pivot, &own, &away, relation.line, &what);
                 let fields: Vec<FieldId> = other.iter().map(|(_, field)| *field).collect();
                 if let Some((table, columns)) = self.target(target, &fields) {
-                    self.index(table, &columns, relation.line, &what);
+                    self.index(table, (&columns, unset_column(target)), relation.line, &what);
                 }
             }
         }
@@ -71,8 +71,9 @@ impl<'c> Checker<'c> {
         self.error(line, format!("{what}: `one` needs a unique key, and {reason} the relation `many`"));
     }
 
-    fn index(&mut self, table: &Table, columns: &[&str], line: usize, what: &str) {
-        if !table.is_view && !table.is_indexed(columns, self.dialect) {
+    /// `unset` is NULL in all rows that are asked for.
+    fn index(&mut self, table: &Table, (columns, unset): (&[&str], Option<&str>), line: usize, what: &str) {
+        if !table.is_view && !table.is_indexed(columns, unset, self.dialect) {
             let (listed, name) = (columns.join(", "), self.schema.shown(table, self.dialect));
             self.warning(line, format!("{what}: no index finds rows of `{name}` by ({listed}); add an index on {name} ({listed})"));
         }
@@ -108,9 +109,15 @@ impl<'c> Checker<'c> {
         }
         if whole {
             let columns: Vec<&str> = own.iter().map(|(column, _)| column.plain()).collect();
-            self.index(table, &columns, line, what);
+            self.index(table, (&columns, None), line, what);
         }
     }
+}
+
+/// The column of `soft-delete`, if every row in reach has NULL in it.
+pub(super) fn unset_column(resource: &Resource) -> Option<&str> {
+    let field = resource.soft_delete().filter(|field| field.kind != Type::One(Scalar::Bool))?;
+    Some(field.column.plain())
 }
 
 /// Whether SQLite stores equal values of a field in several forms, such as `1.0` and `1.00`, which a unique key does not see as equal.

@@ -1,5 +1,7 @@
 //! Finds the checks in a `CREATE TABLE` of SQLite, which no pragma lists, and the words of a `CREATE INDEX`.
 
+use super::ColumnNullTest;
+
 /// A `CHECK (…)`.
 pub(super) struct CheckClause {
     /// Its name in an error: the name after `CONSTRAINT`, or the text in the brackets.
@@ -84,6 +86,21 @@ pub(super) fn decides_conflicts(sql: &str) -> bool {
     tokens.windows(3).any(is_decided)
 }
 
+/// The columns that a condition such as `gone IS NULL AND (box_id IS NOT NULL)` tests; none if it has another form.
+pub(super) fn null_tests(condition: &str) -> Option<Vec<ColumnNullTest>> {
+    let mut words = tokens(condition);
+    words.retain(|token| !matches!(token.text, "(" | ")"));
+    let parts = words.split(|token| token.is_word("AND"));
+    let test = |part: &[Token<'_>]| {
+        let (column, test) = part.split_first().filter(|(column, _)| column.kind == TokenKind::Word)?;
+        let is = |expected: &[&str]| test.len() == expected.len() && test.iter().zip(expected).all(|(token, word)| token.is_word(word));
+        let is_null = is(&["IS", "NULL"]) || is(&["ISNULL"]);
+        let is_not_null = is(&["IS", "NOT", "NULL"]) || is(&["NOT", "NULL"]) || is(&["NOTNULL"]);
+        (is_null || is_not_null).then(|| ColumnNullTest { column: unquoted(column.text), is_null })
+    };
+    parts.map(test).collect()
+}
+
 /// The names in a `CREATE INDEX`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct IndexWords {
@@ -91,6 +108,12 @@ pub(super) struct IndexWords {
     pub(super) key: Vec<String>,
     /// Those in the condition of a partial index.
     pub(super) condition: Vec<String>,
+}
+
+/// The text after WHERE in a `CREATE INDEX`.
+pub(super) fn index_condition(sql: &str) -> Option<&str> {
+    let found = tokens(sql).into_iter().find(|token| token.is_word("WHERE"))?;
+    Some(&sql[found.start + found.text.len()..])
 }
 
 pub(super) fn index_words(sql: &str) -> IndexWords {
@@ -212,7 +235,10 @@ fn quoted_length(text: &str, quote: char) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{IndexWords, check_clauses, decides_conflicts, generated_columns, index_expressions, index_words};
+    use super::{
+        ColumnNullTest, IndexWords, check_clauses, decides_conflicts, generated_columns, index_condition, index_expressions, index_words,
+        null_tests,
+    };
 
     #[test]
     fn each_check_has_the_name_of_its_error_and_its_columns() {
@@ -264,5 +290,17 @@ mod tests {
         assert_eq!(words.condition, ["gone", "IS", "NULL"]);
         assert_eq!(index_words("CREATE INDEX i"), IndexWords::default());
         assert!(index_words("CREATE INDEX i ON t (a)").condition.is_empty());
+    }
+
+    #[test]
+    fn a_condition_of_null_tests_is_read() {
+        let test = |column: &str, is_null| ColumnNullTest { column: column.to_owned(), is_null };
+        assert_eq!(null_tests("(gone IS NULL)"), Some(vec![test("gone", true)]));
+        assert_eq!(null_tests("((\"Box id\" IS NOT NULL) AND gone isnull)"), Some(vec![test("Box id", false), test("gone", true)]));
+        for other in ["gone IS NULL OR a IS NULL", "NOT gone IS NULL", "a = 1 AND gone IS NULL", "a", "lower(a) IS NULL"] {
+            assert_eq!(null_tests(other), None, "{other}");
+        }
+        assert_eq!(index_condition("CREATE INDEX i ON t (a) WHERE a NOTNULL"), Some(" a NOTNULL"));
+        assert_eq!(index_condition("CREATE INDEX i ON t (a) -- WHERE"), None);
     }
 }

@@ -8,7 +8,10 @@ use std::collections::HashMap;
 use query::catalog::write_rules::ConstraintKind;
 use tokio_postgres::{Client, Error, Row};
 
-use super::{Changes, Collation, Column, Enumeration, ForeignKey, IndexText, Locale, NamedConstraint, OnDelete, OwnValue, Schema, Table};
+use super::{
+    Changes, Collation, Column, Enumeration, ForeignKey, Index, IndexCondition, IndexText, Locale, NamedConstraint, OnDelete, OwnValue,
+    Schema, Table,
+};
 
 /// A trigger of type 7 is BEFORE INSERT FOR EACH ROW.
 const TABLES: &str = r"
@@ -355,6 +358,7 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
         (true, false) => Some(ConstraintKind::Unique),
         (false, false) => None,
     };
+    let predicate: Option<String> = row.try_get(10)?;
     if let Some(kind) = kind {
         let used: Option<Vec<String>> = row.try_get(9)?;
         let mut all: Vec<String> = columns.iter().flatten().cloned().collect();
@@ -362,7 +366,6 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
         let is_in_key = |column: &String| !all.contains(column) && expressions.as_ref().is_some_and(|text| has_word(text, column));
         let more: Vec<String> = used.into_iter().flatten().filter(is_in_key).collect();
         all.extend(more);
-        let predicate: Option<String> = row.try_get(10)?;
         let is_in_condition = |column: &&Column| predicate.as_ref().is_some_and(|text| has_word(text, &column.name));
         let condition = table.columns.iter().filter(is_in_condition).map(|column| column.name.clone()).collect();
         let parts: Option<Vec<String>> = row.try_get(11)?;
@@ -378,7 +381,7 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
         table.unique_keys.push(leading.clone());
     }
     if finds_equal && !leading.is_empty() {
-        table.indexes.push(leading);
+        table.indexes.push(Index { columns: leading, condition: IndexCondition::of(predicate.as_deref()) });
     }
     Ok(())
 }

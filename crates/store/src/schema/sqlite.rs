@@ -6,8 +6,12 @@ use query::catalog::write_rules::ConstraintKind;
 use query::sql::Dialect;
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use super::check_clauses::{CheckClause, check_clauses, decides_conflicts, generated_columns, index_expressions, index_words};
-use super::{BrokenForeignKey, Changes, Column, ForeignKey, IndexText, NamedConstraint, OnDelete, OwnValue, Schema, Table};
+use super::check_clauses::{
+    CheckClause, check_clauses, decides_conflicts, generated_columns, index_condition, index_expressions, index_words,
+};
+use super::{
+    BrokenForeignKey, Changes, Column, ForeignKey, Index, IndexCondition, IndexText, NamedConstraint, OnDelete, OwnValue, Schema, Table,
+};
 
 struct Kind {
     name: String,
@@ -149,10 +153,16 @@ fn indexes(connection: &Connection, table: &mut Table) -> Result<bool> {
     })?;
     for index in found.collect::<Result<Vec<_>>>()? {
         let (name, unique, origin, partial) = index;
+        // The index of a key has no statement.
+        let sql: Option<String> = connection
+            .query_row("SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?1", [&name], |row| row.get(0))
+            .optional()?
+            .flatten();
         let mut parts = connection.prepare("SELECT name FROM pragma_index_xinfo(?1, 'main') WHERE key ORDER BY seqno")?;
         let parts = parts.query_map([&name], |row| row.get::<_, Option<String>>(0))?.collect::<Result<Vec<_>>>()?;
         if unique {
-            table.constraints.push(unique_constraint(connection, &name, &parts, table)?);
+            let constraint = unique_constraint(connection, (&name, sql.as_deref().unwrap_or_default()), &parts, table)?;
+            table.constraints.push(constraint);
         }
         let whole = !partial && parts.iter().all(Option::is_some);
         let leading: Vec<String> = parts.into_iter().map_while(|part| part).collect();
@@ -162,19 +172,21 @@ fn indexes(connection: &Connection, table: &mut Table) -> Result<bool> {
             table.unique_keys.push(leading.clone());
         }
         if !leading.is_empty() {
-            table.indexes.push(leading);
+            let condition = sql.as_deref().filter(|_| partial).and_then(index_condition);
+            table.indexes.push(Index { columns: leading, condition: IndexCondition::of(condition) });
         }
     }
     Ok(key_has_index)
 }
 
 /// The constraint of a unique index, with the columns that its expressions and its condition name.
-fn unique_constraint(connection: &Connection, name: &str, parts: &[Option<String>], table: &Table) -> Result<NamedConstraint> {
-    let sql = "SELECT coalesce(sql, '') FROM main.sqlite_schema WHERE type = 'index' AND name = ?1";
-    // The index of a primary key may be the table itself.
-    let sql = connection.query_row(sql, [name], |row| row.get::<_, String>(0)).optional()?;
-    let sql = sql.unwrap_or_default();
-    let words = index_words(&sql);
+fn unique_constraint(
+    connection: &Connection,
+    (name, sql): (&str, &str),
+    parts: &[Option<String>],
+    table: &Table,
+) -> Result<NamedConstraint> {
+    let words = index_words(sql);
     let named = |words: &[String]| -> Vec<String> {
         let is_named = |column: &&Column| words.iter().any(|word| word.eq_ignore_ascii_case(&column.name));
         table.columns.iter().filter(is_named).map(|column| column.name.clone()).collect()
@@ -188,7 +200,7 @@ fn unique_constraint(connection: &Connection, name: &str, parts: &[Option<String
     let is_whole = words.condition.is_empty() && parts.iter().all(Option::is_some);
     let mut collations = connection.prepare("SELECT coll FROM pragma_index_xinfo(?1, 'main') WHERE key ORDER BY seqno")?;
     let collations = collations.query_map([name], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>>>()?;
-    let index = index_expressions(&sql).filter(|_| !is_whole);
+    let index = index_expressions(sql).filter(|_| !is_whole);
     let index = index.map(|(parts, condition)| IndexText { parts, collations, condition });
     Ok(NamedConstraint { condition, index, ..NamedConstraint::new(name.to_owned(), ConstraintKind::Unique, columns) })
 }
@@ -198,7 +210,7 @@ fn not_null_keys(table: &mut Table, kind: &Kind, key_has_index: bool) {
     let is_rowid = !kind.without_rowid && !key_has_index && table.primary_key.len() == 1;
     if is_rowid {
         let columns = table.primary_key.clone();
-        table.indexes.push(columns.clone());
+        table.indexes.push(Index { columns: columns.clone(), condition: IndexCondition::All });
         for column in table.columns.iter_mut().filter(|column| columns.contains(&column.name)) {
             column.own_value = OwnValue::Default;
         }

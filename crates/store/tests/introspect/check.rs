@@ -393,3 +393,42 @@ customerId = "bigint"
     })
     .await;
 }
+
+// contract P4.1
+#[tokio::test]
+async fn a_partial_index_counts_if_it_has_every_row_in_reach() {
+    let tables = "CREATE TABLE customers (id bigint PRIMARY KEY); CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint, open text, gone timestamptz);";
+    let text = |lines: &str| {
+        format!(
+            "[resource.app.customer.fields]\nid = {{ type = \"bigint\", key = true }}\n[resource.app.customer.relations]\n\
+             orders = {{ many = \"app.order\", on = {{ id = \"customerId\" }} }}\n[resource.app.order]\n{lines}\n[resource.app.order.fields]\n\
+             id = {{ type = \"bigint\", key = true }}\ncustomerId = \"bigint\"\ngone = \"timestamp\"\n"
+        )
+    };
+    let (bare, live) = (text(""), text("soft-delete = \"gone\""));
+    let missing = "4 warning: relation `orders` of `app.customer`: no index finds rows of `orders` by (customer_id); add an index on orders (customer_id)";
+    let (none, one) = (Vec::<String>::new(), vec![missing.to_owned()]);
+    let cases = [
+        ("open = 'yes'", &one, &one),
+        ("gone IS NOT NULL", &one, &one),
+        ("gone IS NULL", &one, &none),
+        ("customer_id IS NOT NULL", &none, &none),
+        ("(gone IS NULL) AND customer_id IS NOT NULL", &one, &none),
+        ("gone IS NULL OR customer_id IS NOT NULL", &one, &one),
+    ];
+    let script = |condition: &str| format!("{tables} CREATE INDEX by_customer ON orders (customer_id) WHERE {condition};");
+    for (condition, without, with) in cases {
+        let schema = sqlite(&script(condition).replace("bigint PRIMARY", "INTEGER PRIMARY").replace("timestamptz", "text"));
+        assert_eq!(&findings(&bare, &schema, Dialect::Sqlite), without, "{condition}");
+        assert_eq!(&findings(&live, &schema, Dialect::Sqlite), with, "{condition}");
+    }
+    for (condition, without, with) in cases {
+        let (without, with, bare, live) = (without.clone(), with.clone(), bare.clone(), live.clone());
+        with_postgres("", &script(condition), move |client| async move {
+            let schema = read_postgres(&client).await.unwrap();
+            assert_eq!(findings(&bare, &schema, Dialect::Postgres), without);
+            assert_eq!(findings(&live, &schema, Dialect::Postgres), with);
+        })
+        .await;
+    }
+}
