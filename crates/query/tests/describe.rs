@@ -71,6 +71,34 @@ pub(crate) fn accepts(resource: &str, body: &Value) -> bool {
     requests()[catalog().by_name(resource).expect("a resource")].is_valid(body)
 }
 
+// contract E6.1
+#[test]
+fn the_schema_of_keyset_pages_accepts_what_they_take() {
+    let definitions = json_schema::definitions(catalog(), "#/$defs/");
+    let viewer = Viewer::operator();
+    let bodies = [
+        json!({}),
+        json!({ "query": { "limit": 3, "offset": null, "aggregation": null } }),
+        json!({ "query": { "offset": 0 } }),
+        json!({ "query": { "aggregation": { "fields": [{ "fn": "count", "field": "*" }] } } }),
+        json!({ "constraint": { "limit": 3 } }),
+        json!({ "constraint": { "aggregation": { "fields": [{ "fn": "count", "field": "*" }] } } }),
+    ];
+    let mut checked = 0;
+    for (id, defined) in definitions.resources.iter().enumerate() {
+        let Some(keyset) = &defined.keyset else { continue };
+        let schema = validator(catalog(), &keyset.request);
+        for body in &bodies {
+            let access = policy::authorize_read(catalog(), id, &viewer).expect("the operator may read everything");
+            let planned = support::merged(body.to_string().as_bytes())
+                .and_then(|statement| plan::plan(access, statement, Operation::KeysetPaginate, None));
+            assert_eq!(planned.is_ok(), schema.is_valid(body), "{}: {body}", catalog().resource(id).full_name);
+            checked += 1;
+        }
+    }
+    assert!(checked > 12, "{checked}");
+}
+
 /// How often schema and plan agree.
 #[derive(Debug, Default)]
 struct Tally {

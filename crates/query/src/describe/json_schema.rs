@@ -16,7 +16,7 @@ use crate::object;
 use crate::types::Type;
 
 use super::names::Names;
-use super::usable;
+use super::{is_findable, usable};
 use crate::json::build::{get, texts};
 use row::RowForm;
 
@@ -32,7 +32,15 @@ pub struct Defined {
     pub statement: String,
     /// A body `{query, constraint}`.
     pub request: String,
+    /// What `keyset-paginate` takes, if the resource has a key for it.
+    pub keyset: Option<DefinedKeyset>,
     pub writes: Option<DefinedWrites>,
+}
+
+#[derive(Clone, Debug)]
+pub struct DefinedKeyset {
+    pub statement: String,
+    pub request: String,
 }
 
 /// All definitions, for a document that has them under `place` (`#/$defs/`, `#/components/schemas/`).
@@ -59,8 +67,11 @@ pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
             entries.push((builder.name(form.ending()), builder.row(form)));
             builder.name(form.ending())
         });
+        let keyset = is_findable(resource)
+            .then(|| DefinedKeyset { statement: builder.name("KeysetStatement"), request: builder.name("KeysetRequest") });
         let writes = builder.writes(&mut entries);
-        resources.push(Defined { row, partial_row, statement: builder.name("Statement"), request: builder.name("Request"), writes });
+        let (statement, request) = (builder.name("Statement"), builder.name("Request"));
+        resources.push(Defined { row, partial_row, statement, request, keyset, writes });
     }
     Definitions { entries, resources, place }
 }
@@ -80,8 +91,9 @@ pub fn document(catalog: &Catalog) -> Json {
 pub fn of_resource(catalog: &Catalog, id: ResourceId) -> Json {
     let definitions = definitions(catalog, "#/$defs/");
     let resource = catalog.resource(id);
-    let Defined { row, partial_row, statement, request, writes } = definitions.resources[id].clone();
+    let Defined { row, partial_row, statement, request, keyset, writes } = definitions.resources[id].clone();
     let mut named = vec![statement.as_str(), &request, &row, &partial_row];
+    named.extend(keyset.iter().map(|keyset| keyset.request.as_str()));
     if let Some(writes) = &writes {
         named.extend(writes.requests.iter().map(|(_, name)| name.as_str()));
         named.extend([writes.rows.as_str(), "WriteCount"]);

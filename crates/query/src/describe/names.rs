@@ -22,6 +22,8 @@ const ENDINGS: &[&str] = &[
     "Statement",
     "Constraint",
     "Request",
+    "KeysetStatement",
+    "KeysetRequest",
     "Page",
     "PartialRow",
 ];
@@ -49,7 +51,7 @@ const WRITE_ENDINGS: &[&str] = &[
 
 /// Names that all resources share.
 const SHARED: &str = "Answer AnswerOf BigIntValue ComparisonOperators Constraint DateValue DecimalValue Direction ElementOperators EqualityOperators FieldName FieldNames \
-    FloatValue ForeignTextOperators Group IntValue Json JsonScalar JsonValue Limit Loaded NameHead NarrowedRelations NarrowedRow \
+    FloatValue ForeignTextOperators Group IntValue Json JsonScalar JsonValue KeysetPage KeysetStatement Limit Loaded NameHead NarrowedRelations NarrowedRow \
     NarrowedTarget Offset OperationName OrderEntry Page Problem ResourceName Resources Returned Row \
     Statement TextPattern TextValue TimeValue TimestampValue UuidValue WriteAnswer WriteChanges WriteChecks \
     WriteCount WriteName WriteOptions WriteRequest WriteTarget WrittenRows";

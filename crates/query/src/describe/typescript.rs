@@ -12,7 +12,7 @@ use crate::json::build::compact;
 use crate::types::{Scalar, Type};
 
 use super::names::Names;
-use super::{is_always_shown, relation_comment, resource_comment, row_field, shows_null, shows_stars};
+use super::{is_always_shown, is_findable, relation_comment, resource_comment, row_field, shows_null, shows_stars};
 
 pub fn module(catalog: &Catalog) -> String {
     let names = Names::of(catalog);
@@ -131,6 +131,8 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
         _ = writeln!(out, "    fields: {};\n    row: {};", part("Fields"), part(""));
         _ = writeln!(out, "    one: {};\n    many: {};", related(false), related(true));
         _ = writeln!(out, "    statement: {};\n    constraint: {};", part("Statement"), part("Constraint"));
+        let keyset = if is_findable(resource) { part("KeysetStatement") } else { "never".to_owned() };
+        _ = writeln!(out, "    keysetStatement: {keyset};");
         _ = writeln!(out, "    writes: {};", write::registered(names, id, resource));
         out.push_str("  };\n");
     }

@@ -3,7 +3,7 @@
 use identity::strategy::Strategy;
 use query::catalog::write_rules::{WriteOperation, WriteRules};
 use query::catalog::{Catalog, Resource};
-use query::describe::json_schema::Defined;
+use query::describe::json_schema::{Defined, DefinedKeyset};
 use query::describe::{UniqueNames, is_findable, shown_version, upper_first};
 use query::json::Json;
 use query::json::build::texts;
@@ -81,7 +81,7 @@ fn describe(operation: ReadOperation, resource: &Resource, strategy: Strategy, d
             let writes = writes.requests.iter().map(|(_, request)| reference(request));
             object! { "anyOf" => std::iter::once(reference(&defined.request)).chain(writes).collect::<Vec<Json>>() }
         }
-        _ => reference(&defined.request),
+        _ => reference(keyset(operation, defined).map_or(&defined.request, |keyset| &keyset.request)),
     };
     entries.push(member("requestBody", object! { "required" => false, "content" => json(body) }));
     let mut answer = answer(operation, defined);
@@ -162,7 +162,8 @@ fn answer(operation: ReadOperation, defined: &Defined) -> Json {
     let content = match operation {
         ReadOperation::Paginate => object! { JSON => answer_of(defined, page) },
         ReadOperation::KeysetPaginate => {
-            let page = |row: &str| keyset_page(reference(row), defined);
+            let statement = keyset(operation, defined).map_or(&defined.statement, |keyset| &keyset.statement);
+            let page = |row: &str| keyset_page(reference(row), statement);
             object! { JSON => object! { "schema" => page(&defined.row), "x-fields" => page(&defined.partial_row) } }
         }
         ReadOperation::List | ReadOperation::Get => object! { JSON => answer_of(defined, rows), NDJSON => lines(defined) },
@@ -192,10 +193,15 @@ fn rows(item: Json) -> Json {
     object! { "type" => "array", "items" => item }
 }
 
-fn keyset_page(row: Json, defined: &Defined) -> Json {
+/// What the operation takes, if that is less than a whole statement.
+fn keyset(operation: ReadOperation, defined: &Defined) -> Option<&DefinedKeyset> {
+    defined.keyset.as_ref().filter(|_| operation == ReadOperation::KeysetPaginate)
+}
+
+fn keyset_page(row: Json, statement: &str) -> Json {
     let next = object! {
         "description" => "The statement of the next page: send it as `query`. Null at the end",
-        "anyOf" => [reference(&defined.statement), object! { "type" => "null" }],
+        "anyOf" => [reference(statement), object! { "type" => "null" }],
     };
     object! {
         "type" => "object",

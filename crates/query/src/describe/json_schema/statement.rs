@@ -1,7 +1,7 @@
 //! The schema of a statement, its relation nodes, its `aggregation` and its body.
 
 use crate::catalog::{Field, Relation};
-use crate::describe::{relation_comment, resource_comment, statement_field, usable};
+use crate::describe::{is_findable, relation_comment, resource_comment, statement_field, usable};
 use crate::json::Json;
 use crate::json::build::texts;
 use crate::object;
@@ -26,6 +26,10 @@ impl SchemaBuilder<'_> {
             ("Request", self.request()),
         ];
         entries.extend(parts.map(|(ending, schema)| (self.name(ending), schema)));
+        if is_findable(self.resource) {
+            entries.push((self.name("KeysetStatement"), self.keyset_statement()));
+            entries.push((self.name("KeysetRequest"), self.keyset_request()));
+        }
     }
 
     /// A where clause with this name, over the usable fields that `fits` accepts.
@@ -78,7 +82,7 @@ impl SchemaBuilder<'_> {
     }
 
     /// The six keys of a statement.
-    fn keys(&self, aggregation: Json) -> Vec<(String, Json)> {
+    fn keys(&self, aggregation: Json, offset: Json) -> Vec<(String, Json)> {
         let field = described(one_of(&self.sorted_by()), "A field, or `relation.field` of a to-one relation");
         let properties = vec![
             ("where".to_owned(), or_null(self.own("Where"))),
@@ -86,7 +90,7 @@ impl SchemaBuilder<'_> {
             ("order".to_owned(), or_null(self.order(field))),
             ("aggregation".to_owned(), aggregation),
             ("limit".to_owned(), or_null(self.shared("Limit"))),
-            ("offset".to_owned(), or_null(self.shared("Offset"))),
+            ("offset".to_owned(), offset),
         ];
         closed(properties, &[])
     }
@@ -119,7 +123,7 @@ impl SchemaBuilder<'_> {
     }
 
     fn top(&self) -> Json {
-        let mut entries = self.keys(or_null(self.own("Aggregation")));
+        let mut entries = self.keys(or_null(self.own("Aggregation")), or_null(self.shared("Offset")));
         // Groups have no relations to load.
         let both = vec![("aggregation".to_owned(), present()), ("relations".to_owned(), filled())];
         entries.push(("not".to_owned(), required(both)));
@@ -128,8 +132,19 @@ impl SchemaBuilder<'_> {
 
     /// Spelled out, because client generators support neither a statement minus one key nor the type `null`.
     fn constraint(&self) -> Json {
-        let entries = self.keys(object! { "enum" => Json::Array(vec![Json::Null]) });
+        let entries = self.keys(only_null(), or_null(self.shared("Offset")));
         described(Json::Object(entries), "A second statement that narrows the first; it cannot aggregate")
+    }
+
+    fn keyset_statement(&self) -> Json {
+        let comment = format!("A Query Statement of `keyset-paginate` for {}", resource_comment(self.resource));
+        described(Json::Object(self.keys(only_null(), only_null())), comment)
+    }
+
+    fn keyset_request(&self) -> Json {
+        let properties =
+            vec![("query".to_owned(), or_null(self.own("KeysetStatement"))), ("constraint".to_owned(), or_null(self.own("Constraint")))];
+        described(Json::Object(closed(properties, &[])), "The body of `keyset-paginate`; an empty one selects the first rows")
     }
 
     fn request(&self) -> Json {
@@ -141,6 +156,11 @@ impl SchemaBuilder<'_> {
         entries.push(("not".to_owned(), required(vec![("query".to_owned(), query), ("constraint".to_owned(), constraint)])));
         described(Json::Object(entries), "The body of a request; an empty one selects all rows")
     }
+}
+
+/// Only null, which counts as absent.
+fn only_null() -> Json {
+    object! { "enum" => Json::Array(vec![Json::Null]) }
 }
 
 /// An object, not null.

@@ -95,6 +95,8 @@ export type ResourceName = keyof Resources;
 export type OperationName = "paginate" | "keyset-paginate" | "list" | "get" | "find";
 /** A Query Statement for a resource. */
 export type Statement<N extends ResourceName> = Resources[N]["statement"];
+/** A statement of `keyset-paginate` for a resource; never, if its key cannot be seen. */
+export type KeysetStatement<N extends ResourceName> = Resources[N]["keysetStatement"];
 /** A second statement that narrows the first. */
 export type Constraint<N extends ResourceName> = Resources[N]["constraint"];
 
@@ -116,7 +118,7 @@ export type Answer<N extends ResourceName, O extends OperationName, S = {}, F ex
 export type AnswerOf<N extends ResourceName, O extends OperationName, R> = O extends "paginate"
   ? Page<R>
   : O extends "keyset-paginate"
-    ? KeysetPage<R, Statement<N>>
+    ? KeysetPage<R, KeysetStatement<N>>
     : O extends "find"
       ? R
       : R[];

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::catalog::{Field, FieldId, Relation};
-use crate::describe::{relation_comment, resource_comment, statement_field, usable};
+use crate::describe::{is_findable, relation_comment, resource_comment, statement_field, usable};
 use crate::types::{Scalar, Type};
 
 use super::shared::operators_of;
@@ -136,6 +136,21 @@ impl TypeWriter<'_> {
             "export interface {} {{\n  query?: {statement} | null;\n  constraint?: {constraint} | null;\n}}",
             self.name("Request")
         );
+        if is_findable(self.resource) {
+            let keyset = self.name("KeysetStatement");
+            comment(
+                out,
+                "",
+                &format!("A statement of `keyset-paginate`, without groups and `offset`, for {}", resource_comment(self.resource)),
+            );
+            _ = writeln!(out, "export interface {keyset} extends Omit<{constraint}, \"offset\"> {{\n  offset?: null;\n}}");
+            comment(out, "", "The body of `keyset-paginate`; an empty one selects the first rows");
+            _ = writeln!(
+                out,
+                "export interface {} {{\n  query?: {keyset} | null;\n  constraint?: {constraint} | null;\n}}",
+                self.name("KeysetRequest")
+            );
+        }
         comment(out, "", &format!("The answer of `paginate` for `{}`", self.resource.full_name));
         _ = writeln!(out, "export type {} = Page<{}>;", self.name("Page"), self.name(""));
     }
