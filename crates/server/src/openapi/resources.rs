@@ -125,8 +125,8 @@ fn parameters(operation: ReadOperation, resource: &Resource) -> Vec<Json> {
 }
 
 fn explain_parameters(resource: &Resource) -> Vec<Json> {
-    let writes: Vec<&str> = resource.write_rules().into_iter().flat_map(WriteRules::operations).map(WriteOperation::as_str).collect();
-    let operations = explain::OPERATIONS.iter().map(|(name, _)| *name).chain(writes.iter().copied());
+    let words: Vec<&str> = resource.write_rules().into_iter().flat_map(WriteRules::operations).map(WriteOperation::as_str).collect();
+    let operations = explain::OPERATIONS.iter().map(|(name, _)| *name).chain(words.iter().copied());
     let mut parameters = vec![
         object! {
             "name" => "analyze",
@@ -147,13 +147,16 @@ fn explain_parameters(resource: &Resource) -> Vec<Json> {
             "schema" => object! { "type" => "string" },
         },
     ];
-    if !writes.is_empty() {
+    if !words.is_empty() {
         parameters.push(object! {
             "name" => "id",
             "in" => "query",
             "description" => "The key of the row, for a write of one row",
             "schema" => object! { "type" => "string" },
         });
+        if shown_version(resource).is_some() {
+            parameters.push(writes::if_match("The `ETag` of the row, for a write of one row. The condition is shown, and not checked"));
+        }
     }
     parameters
 }

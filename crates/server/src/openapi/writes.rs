@@ -62,6 +62,10 @@ fn operation_id(form: WriteForm, resource: &Resource) -> String {
     }
 }
 
+pub(super) fn if_match(description: &str) -> Json {
+    object! { "name" => "If-Match", "in" => "header", "description" => description, "schema" => object! { "type" => "string" } }
+}
+
 /// A write and the names of its definitions.
 struct DescribedWrite<'d> {
     form: WriteForm,
@@ -129,13 +133,8 @@ impl DescribedWrite<'_> {
         if self.form.takes_id() {
             parameters.push(id_parameter(self.resource));
         }
-        if self.has_version() && matches!(self.form, WriteForm::UpdateById | WriteForm::DeleteById) {
-            parameters.push(object! {
-                "name" => "If-Match",
-                "in" => "header",
-                "description" => "The `ETag` of the row. Another version of the row is refused with 412",
-                "schema" => object! { "type" => "string" },
-            });
+        if self.has_version() && self.form.takes_id() {
+            parameters.push(if_match("The `ETag` of the row. Another version of the row is refused with 412"));
         }
         parameters
     }
@@ -165,6 +164,7 @@ impl DescribedWrite<'_> {
             WriteForm::Create => &[][..],
             WriteForm::UpdateById | WriteForm::Update | WriteForm::DeleteById => &[404, 412],
             WriteForm::Delete => &[412],
+            WriteForm::RestoreById if self.has_version() => &[404, 412],
             WriteForm::RestoreById => &[404],
         });
         statuses.sort_unstable();

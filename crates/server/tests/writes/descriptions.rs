@@ -49,7 +49,13 @@ async fn the_document_has_every_write_of_every_resource() {
         operation(&document, path)["parameters"].as_array().expect("parameters").iter().map(|one| one["name"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(names("orders/update/{id}"), ["id", "If-Match"]);
+    assert_eq!(names("orders/restore/{id}"), ["id", "If-Match"]);
+    assert!(statuses("orders/restore/{id}").contains(&"412".to_owned()));
     assert_eq!(names("items/update/{id}"), ["id"], "a resource without a version");
+    assert_eq!(names("orders/explain"), ["analyze", "operation", "fields", "id", "If-Match"]);
+    let body = |path: &str| operation(&document, path)["requestBody"]["content"]["application/json"]["schema"]["$ref"].clone();
+    assert_eq!(body("orders/keyset-paginate"), "#/components/schemas/ShopOrderKeysetRequest");
+    assert_eq!(body("orders/paginate"), "#/components/schemas/ShopOrderRequest");
     let explained = &operation(&document, "orders/explain");
     assert_eq!(
         explained["parameters"][1]["schema"]["enum"],
