@@ -117,11 +117,11 @@ fn columns(connection: &Connection, kind: &Kind) -> Result<Vec<(Column, i64, i64
     columns.collect()
 }
 
-/// The length of `VARCHAR(80)`, which SQLite does not enforce.
+/// The length of `VARCHAR(80)`, which SQLite does not enforce. `VARCHAR(0)` would fit no text.
 fn max_length(declared: &str) -> Option<u32> {
     let (word, rest) = declared.split_once('(')?;
     let is_text = word.to_ascii_uppercase().contains("CHAR");
-    rest.trim_end().strip_suffix(')')?.trim().parse().ok().filter(|_| is_text)
+    rest.trim_end().strip_suffix(')')?.trim().parse().ok().filter(|length| is_text && *length > 0)
 }
 
 /// Notes what generated columns are computed from.
