@@ -68,6 +68,7 @@ fn fresh(draft: &mut Draft, column: &Column, kind: Type, dialect: Dialect) -> Dr
 
 fn unreadable(column: &Column) -> String {
     let reason = match column {
+        Column { name, .. } if name.is_empty() => "a manifest cannot name it",
         Column { forbidden: true, .. } => "the database user may not read it",
         Column { unknown_type: true, .. } => "neither a declaration nor its values tell one type",
         _ => "no type reads it",
