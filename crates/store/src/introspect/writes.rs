@@ -21,10 +21,9 @@ pub(super) fn offer(model: &mut Model) {
         let (table, writes) = (draft.table, draft.writes);
         for field in draft.fields.iter_mut().filter(|field| field.is_new) {
             let Some(column) = table.column(&field.column, dialect) else { continue };
-            let accepted = accepted(field, column, dialect);
+            let accepted = accepted(field, column, (table, dialect));
             let write = FieldWrite { create: accepted.create && writes.insert, update: accepted.update && writes.update };
-            let lossy =
-                contradiction(&field.kind, field.stored, &column.native).filter(|found| dialect == Dialect::Sqlite && found.loses_values);
+            let lossy = contradiction(&field.kind, field.stored, &column.native).filter(|found| dialect == Dialect::Sqlite && found.loses_values);
             if let Some(Contradiction { reason, .. }) = lossy.filter(|_| writes.insert || writes.update) {
                 draft.notes.push(format!("column {:?} takes no writes: {reason}", column.name));
             }
@@ -61,12 +60,13 @@ fn hide_from_writes(model: &mut Model) {
     }
 }
 
-/// The operations in which a column takes a value of a payload. A key that the database makes takes none.
-fn accepted(field: &DraftField, column: &Column, dialect: Dialect) -> FieldWrite {
+/// The operations in which a column takes a value of a payload. A key that the database makes takes none, unless it refers to another row.
+fn accepted(field: &DraftField, column: &Column, (table, dialect): (&Table, Dialect)) -> FieldWrite {
     let loses_values = || contradiction(&field.kind, field.stored, &column.native).is_some_and(|found| found.loses_values);
     let is_kept = if dialect == Dialect::Sqlite { !loses_values() } else { takes_values(&field.kind, column) };
     let is_plain = !column.own_value.is_fixed() && is_kept;
-    let is_chosen = !field.key || column.own_value == OwnValue::None;
+    let is_reference = || table.foreign_keys.iter().any(|foreign_key| foreign_key.columns.contains(&column.name));
+    let is_chosen = !field.key || column.own_value == OwnValue::None || is_reference();
     FieldWrite { create: is_plain && is_chosen && !column.insert_forbidden, update: is_plain && !field.key && !column.update_forbidden }
 }
 
@@ -100,7 +100,8 @@ fn operations(draft: &mut Draft, refused: Option<&str>, dialect: Dialect) -> Cha
     draft.notes.extend(missing.iter().map(|reason| format!("`create` is left out: {reason}")));
     let lacking = [("update", may_update), ("delete", may_delete)].into_iter().filter(|(_, is_allowed)| !is_allowed);
     draft.notes.extend(lacking.map(|(word, _)| format!("`{word}` is left out: the database user may not {word} rows")));
-    let updated = |field: &DraftField| table.column(&field.column, dialect).is_some_and(|column| accepted(field, column, dialect).update);
+    let updated =
+        |field: &DraftField| table.column(&field.column, dialect).is_some_and(|column| accepted(field, column, (table, dialect)).update);
     Changes { insert: missing.is_none(), update: draft.fields.iter().any(updated), delete: may_delete }
 }
 
@@ -112,7 +113,7 @@ fn missing_value(draft: &Draft, table: &Table, dialect: Dialect) -> Option<Strin
         }
         let field = draft.field(&column.name);
         let needs_value = column.own_value == OwnValue::None && (column.required || field.is_some_and(|field| field.key));
-        let takes_value = || field.is_some_and(|field| accepted(field, column, dialect).create);
+        let takes_value = || field.is_some_and(|field| accepted(field, column, (table, dialect)).create);
         (needs_value && !takes_value()).then(|| format!("column {:?} needs a value, and no payload can have one", column.name))
     })
 }

@@ -76,6 +76,20 @@ fn what_no_payload_can_fill_has_no_create() {
     has(&text, r#"a = { type = "bigint", key = true, write = "create" }"#);
 }
 
+// contract W1.7
+#[test]
+fn a_key_that_refers_to_another_row_is_in_payloads() {
+    let schema = sqlite(
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, code VARCHAR(0), \"\" TEXT);
+         CREATE TABLE profiles (person_id INTEGER PRIMARY KEY REFERENCES people, bio TEXT);",
+    );
+    let (text, _) = writable(&schema, Dialect::Sqlite);
+    has(&text, r#"personId = { type = "bigint", key = true, write = "create" }"#);
+    has(&text, r#"id = { type = "bigint", key = true }"#);
+    has(&text, r#"code = { type = "text", write = true }"#);
+    has(&text, r#"# column "" (TEXT) is left out: a manifest cannot name it"#);
+}
+
 #[test]
 fn an_update_offers_writes_of_what_is_new() {
     let before = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE notes (id INTEGER PRIMARY KEY);";
