@@ -148,6 +148,8 @@ pub struct Column {
     /// Whether the database user may not read it.
     pub forbidden: bool,
     pub collation: Option<Collation>,
+    /// SQLite: whether its table is STRICT and refuses values of another type than the declared one.
+    pub is_strict: bool,
     /// SQLite: whether its type is unknown, as for a computed column of a view.
     pub unknown_type: bool,
     pub default: String,

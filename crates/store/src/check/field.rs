@@ -22,7 +22,7 @@ impl<'c> Checker<'c> {
         match self.dialect {
             Dialect::Postgres | Dialect::Citus => self.postgres_type(field, column, &what),
             Dialect::Sqlite => {
-                if let Some(contradiction) = contradiction(&field.kind, field.stored, &column.native) {
+                if let Some(contradiction) = contradiction(&field.kind, field.stored, column) {
                     let (kind, native, reason) = (field.kind.name(), &column.native, contradiction.reason);
                     let message = format!("{what}: type {kind} on a column declared {native:?}: {reason}");
                     if contradiction.loses_values && is_filled(resource, field) {
@@ -121,7 +121,7 @@ impl<'c> Checker<'c> {
     pub(super) fn pivot_type(&mut self, field: &Field, column: &Column, line: usize, what: &str) {
         let (pivot_column, kind) = (format!("column `{}` of the through table", column.name), field.kind.name());
         if self.dialect == Dialect::Sqlite {
-            if let Some(Contradiction { reason, .. }) = contradiction(&field.kind, field.stored, &column.native) {
+            if let Some(Contradiction { reason, .. }) = contradiction(&field.kind, field.stored, column) {
                 // Only the second half of the message, how to fix it, applies here.
                 let advice = reason.rsplit("; ").next().unwrap_or(reason);
                 let declared = format!("{pivot_column} is declared {:?}", column.native);

@@ -23,7 +23,7 @@ pub(super) fn offer(model: &mut Model) {
             let Some(column) = table.column(&field.column, dialect) else { continue };
             let accepted = accepted(field, column, (table, dialect));
             let write = FieldWrite { create: accepted.create && writes.insert, update: accepted.update && writes.update };
-            let lossy = contradiction(&field.kind, field.stored, &column.native).filter(|found| dialect == Dialect::Sqlite && found.loses_values);
+            let lossy = contradiction(&field.kind, field.stored, column).filter(|found| dialect == Dialect::Sqlite && found.loses_values);
             if let Some(Contradiction { reason, .. }) = lossy.filter(|_| writes.insert || writes.update) {
                 draft.notes.push(format!("column {:?} takes no writes: {reason}", column.name));
             }
@@ -62,7 +62,7 @@ fn hide_from_writes(model: &mut Model) {
 
 /// The operations in which a column takes a value of a payload. A key that the database makes takes none, unless it refers to another row.
 fn accepted(field: &DraftField, column: &Column, (table, dialect): (&Table, Dialect)) -> FieldWrite {
-    let loses_values = || contradiction(&field.kind, field.stored, &column.native).is_some_and(|found| found.loses_values);
+    let loses_values = || contradiction(&field.kind, field.stored, column).is_some_and(|found| found.loses_values);
     let is_kept = if dialect == Dialect::Sqlite { !loses_values() } else { takes_values(&field.kind, column) };
     let is_plain = !column.own_value.is_fixed() && is_kept;
     let is_reference = || table.foreign_keys.iter().any(|foreign_key| foreign_key.columns.contains(&column.name));

@@ -3,6 +3,8 @@
 use query::catalog::Stored;
 use query::types::{Scalar, Type};
 
+use super::Column;
+
 /// Why a column does not suit the type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contradiction {
@@ -37,11 +39,22 @@ fn affinity(declared: &str) -> Affinity {
     }
 }
 
-/// Why a field of this type may not read back the values that were stored in a column of this declared type.
-pub(crate) fn contradiction(kind: &Type, stored: Stored, declared: &str) -> Option<Contradiction> {
+/// Why a field of this type may not read back the values that were stored in a column.
+pub(crate) fn contradiction(kind: &Type, stored: Stored, column: &Column) -> Option<Contradiction> {
+    let affinity = match column.native.to_ascii_uppercase().as_str() {
+        // Only a STRICT table leaves the values of such a column as they are.
+        "ANY" if !column.is_strict => Affinity::Numeric,
+        _ => affinity(&column.native),
+    };
+    if column.is_strict && column.native.eq_ignore_ascii_case("BLOB") {
+        return Some(Contradiction {
+            reason: "a STRICT table holds only blobs there, which read as null; declare the column ANY",
+            loses_values: true,
+        });
+    }
     let loses = |reason| Some(Contradiction { reason, loses_values: true });
-    let misleads = |reason| Some(Contradiction { reason, loses_values: false });
-    let affinity = affinity(declared);
+    // A STRICT table refuses what another one stores as it is.
+    let misleads = |reason| Some(Contradiction { reason, loses_values: column.is_strict });
     let scalar = match kind {
         Type::Array(_) => &Scalar::Json,
         Type::One(scalar) => scalar,

@@ -74,6 +74,7 @@ fn table(connection: &Connection, kind: &Kind) -> Result<Table> {
         }
     };
     for (mut column, place, hidden) in columns {
+        column.is_strict = kind.strict;
         if place > 0 {
             key.push((place, column.name.clone()));
         }

@@ -257,3 +257,33 @@ async fn check_names_the_privileges_that_writes_lack() {
     })
     .await;
 }
+
+// contract W1.6
+#[test]
+fn a_strict_table_refuses_other_types() {
+    let columns = "id INTEGER PRIMARY KEY, whole INTEGER, real REAL, blob BLOB, any ANY";
+    let fields = [
+        "whole = { type = \"date\"",
+        "whole = { type = \"float\"",
+        "real = { type = \"json\"",
+        "blob = { type = \"text\"",
+        "any = { type = \"text\"",
+        "any = { type = \"int\"",
+    ];
+    let found = |table: &str, field: &str, write: &str| {
+        let text = writable("row", "create = \"a.b.c\"", &format!("id = {{ type = \"bigint\", key = true }}\n{field}{write} }}"));
+        let schema = sqlite(&format!("CREATE TABLE rows ({columns}) {table}"));
+        findings(&text, &schema, Dialect::Sqlite)
+            .iter()
+            .map(|finding| finding.split(':').next().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (error, warning, none) = (vec!["7 error".to_owned()], vec!["7 warning".to_owned()], Vec::<String>::new());
+    let expected = [(&error, &warning), (&error, &warning), (&error, &warning), (&error, &none), (&none, &error), (&none, &none)];
+    for (field, (strict, loose)) in fields.into_iter().zip(expected) {
+        assert_eq!(&found("STRICT", field, ", write = true"), strict, "STRICT {field}");
+        assert_eq!(&found("", field, ", write = true"), loose, "{field}");
+        // A field that is only read may hold what the types say.
+        assert!(!found("STRICT", field, "").contains(&error[0]), "{field}");
+    }
+}
