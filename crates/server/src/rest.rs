@@ -127,7 +127,7 @@ async fn answer(
             Box::pin(explain::answer(queries, (&caller, access), request)).await
         }
         Requested::Write(form) => {
-            let access = queries.authorize_write(resource, form, &caller)?;
+            let access = queries.begin_write(resource, form, &caller)?;
             Box::pin(write(queries, (&caller, access), form, path.id, request)).await
         }
         Requested::Rows(operation) => {

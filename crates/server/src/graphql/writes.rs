@@ -29,7 +29,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
     let resource = service.queries.catalog.resource(write.resource);
     traces::note(&resource.full_name, root.field().name.as_str());
     // Permission comes before the arguments are read.
-    let access = service.queries.authorize_write(write.resource, write.form, caller)?;
+    let access = service.queries.begin_write(write.resource, write.form, caller)?;
     let parts = if write.is_list { root.subfields(document, variables) } else { Vec::new() };
     let shapes: Vec<RowShape<'_>> = if write.is_list {
         parts.iter().filter(|part| part.field().name == "rows").map(|part| RowShape::of(document, part, variables)).collect()

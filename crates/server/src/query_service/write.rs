@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 use query::catalog::write_rules::WriteOperation;
-use query::catalog::{FieldId, ResourceId};
+use query::catalog::{FieldId, Resource, ResourceId};
 use query::error::MAX_FAULTS;
 use query::payload::{WriteBody, WriteForm};
 use query::plan::write::{ServerValues, WriteAddress, WriteError, WritePlan, plan_write};
@@ -62,6 +62,22 @@ impl QueryService {
         Ok(access)
     }
 
+    /// Decides permission for a write that is to run. A refusal is noted, as each write is.
+    pub(crate) fn begin_write<'s, 'c>(
+        &'s self,
+        resource: ResourceId,
+        form: WriteForm,
+        caller: &'c Caller,
+    ) -> Result<WriteAccess<'s, 'c>, Problem> {
+        self.authorize_write(resource, form, caller).inspect_err(|problem| {
+            let resource = self.catalog.resource(resource);
+            // An operation that does not exist is no write.
+            if resource.has_write(form.operation()) {
+                self.note(caller, resource, form, (0, problem.code()));
+            }
+        })
+    }
+
     /// Validates a write and runs it. Each write is noted, also a refused one.
     pub(crate) async fn write(
         &self,
@@ -72,7 +88,11 @@ impl QueryService {
         sent: (WriteTarget<'_>, usize),
     ) -> Result<WriteAnswer, Problem> {
         let answer = self.answer_write(caller, access, form, read, sent).await;
-        self.note(caller, &access, form, &answer);
+        let end = match &answer {
+            Ok(written) => (written.count, if written.dry_run { "dry-run" } else { "done" }),
+            Err(problem) => (0, problem.code()),
+        };
+        self.note(caller, access.resource(), form, end);
         answer
     }
 
@@ -132,14 +152,9 @@ impl QueryService {
     }
 
     /// One line in the log, without values.
-    fn note(&self, caller: &Caller, access: &WriteAccess<'_, '_>, form: WriteForm, answer: &Result<WriteAnswer, Problem>) {
+    fn note(&self, caller: &Caller, resource: &Resource, form: WriteForm, (count, outcome): (usize, &'static str)) {
         let account = caller.account().map(|id| id.to_string());
-        let resource = access.resource();
         let operation = form.operation().as_str();
-        let (count, outcome) = match answer {
-            Ok(written) => (written.count, if written.dry_run { "dry-run" } else { "done" }),
-            Err(problem) => (0, problem.code()),
-        };
         tracing::info!(account, resource = resource.full_name, operation, count, outcome, "write");
         self.writes.count(&resource.full_name, operation, outcome);
     }

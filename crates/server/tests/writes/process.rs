@@ -158,12 +158,14 @@ async fn explain_shows_each_statement_of_a_write_and_where_its_conditions_come_f
         shop.good("orders/update/1", &json!({ "payload": { "stock": 1 }, "dryRun": true })).await;
         _ = shop.send("orders/update/1", &json!({ "payload": { "nope": 1 } })).await;
         _ = shop.send("orders/update/5", &json!({ "payload": { "stock": 1 } })).await;
+        _ = shop.send("orders/restore/1", &json!({})).await.problem(403);
         let metrics = shop.server.metrics_text();
         for line in [
             "peristyle_writes_total{resource=\"shop.order\",operation=\"update\",outcome=\"done\"} 1",
             "peristyle_writes_total{resource=\"shop.order\",operation=\"update\",outcome=\"NOT_FOUND\"} 1",
             "peristyle_writes_total{resource=\"shop.order\",operation=\"update\",outcome=\"dry-run\"} 1",
             "peristyle_writes_total{resource=\"shop.order\",operation=\"update\",outcome=\"INVALID_INPUT\"} 1",
+            "peristyle_writes_total{resource=\"shop.order\",operation=\"restore\",outcome=\"FORBIDDEN\"} 1",
         ] {
             assert!(metrics.contains(line), "{line} in {metrics}");
         }
