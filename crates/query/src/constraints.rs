@@ -18,6 +18,8 @@ use crate::pointer::Layer;
 pub use constraint_fields::ConstraintField;
 pub use dependencies::{ConditionDependency, ConditionKind, Polarity, RowCondition};
 
+const NODE: &str = "a relation of a constraint";
+
 impl Catalog {
     /// Resolves a manifest, or reports all its faults.
     pub fn resolve(manifest: &Manifest) -> Result<Self, ManifestError> {
@@ -119,7 +121,7 @@ fn constrain(catalog: &mut Catalog, broken: &Broken, id: ResourceId, (json, line
     let mut found = Vec::new();
     let mut json = json.clone();
     let unless = take_unless(&mut json, &mut found);
-    forbidden_keys(&json, &mut found);
+    constraint_keys("a constraint", &mut json, &mut found);
     if broken.is_named_in(&json) {
         return found;
     }
@@ -144,16 +146,18 @@ fn take_unless(json: &mut Json, messages: &mut Vec<String>) -> Option<String> {
     }
 }
 
-/// Reports keys that a constraint and its relation nodes cannot have.
-fn forbidden_keys(json: &Json, messages: &mut Vec<String>) {
+/// Reports keys that a constraint and its relation nodes cannot have, and removes them.
+fn constraint_keys(what: &str, json: &mut Json, messages: &mut Vec<String>) {
+    let known: &[&str] =
+        if what == NODE { &["where", "relations", "order", "limit"] } else { &["where", "relations", "order", "limit", "unless"] };
     let Json::Object(entries) = json else { return };
-    for (key, value) in entries {
+    for (key, value) in entries.iter_mut() {
         match (key.as_str(), value) {
-            ("offset" | "aggregation", _) => {
-                messages.push(format!("a constraint cannot have `{key}`; it takes `where`, `relations`, `order`, `limit` and `unless`"));
-            }
-            ("relations", Json::Object(nodes)) => nodes.iter().for_each(|(_, node)| forbidden_keys(node, messages)),
-            _ => {}
+            ("relations", Json::Object(nodes)) => nodes.iter_mut().for_each(|(_, node)| constraint_keys(NODE, node, messages)),
+            (key, _) if known.contains(&key) => {}
+            ("offset" | "aggregation", _) => messages.push(format!("{what} cannot have `{key}`; it takes {}", quoted_list(known))),
+            (key, _) => messages.push(format!("unknown key `{key}`{}; {what} takes {}", did_you_mean(key, known), quoted_list(known))),
         }
     }
+    entries.retain(|(key, _)| known.contains(&key.as_str()));
 }

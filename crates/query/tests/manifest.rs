@@ -54,7 +54,21 @@ fn a_constraint_has_neither_offset_nor_aggregation() {
     ] {
         let faults = faults(&manifest(constraint, ""));
         assert!(!faults.is_empty() && faults.iter().all(|fault| fault.starts_with("2: ")), "{faults:?}");
-        assert!(faults.iter().any(|fault| fault.contains(word)), "{faults:?}");
+        assert!(faults.len() == 1 && faults[0].contains(word), "{faults:?}");
+    }
+    let takes = "takes `where`, `relations`, `order`, `limit`";
+    for (constraint, fault) in [
+        (
+            "unles = \"a.b.c\", where = { id = { gt = 1 } }",
+            format!("unknown key `unles` (did you mean `unless`?); a constraint {takes}, `unless`"),
+        ),
+        ("aggregation = {}", format!("a constraint cannot have `aggregation`; it {takes}, `unless`")),
+        (
+            "relations = { siblings = { wher = {} } }",
+            format!("unknown key `wher` (did you mean `where`?); a relation of a constraint {takes}"),
+        ),
+    ] {
+        assert_eq!(faults(&manifest(&format!("constraint = {{ {constraint} }}"), "")), [format!("2: {fault}")]);
     }
 }
 
