@@ -239,9 +239,14 @@ impl Reader {
             return Some(field);
         }
         let is_table = value.get_ref().as_table().is_some();
+        if !is_table {
+            let accepted = format!("its type or a table: `{name} = \"text\"` or `{name} = {{ type = \"text\", … }}`");
+            self.fault(offset, format!("field `{name}` must be {accepted}"));
+            return None;
+        }
         let entries = self.entries(value, "a field", &FIELD_KEYS);
         let derived = self.derived(name, offset, &entries);
-        let (mut has_type, mut is_broken) = (false, derived.is_err() || !is_table);
+        let (mut has_type, mut is_broken) = (false, derived.is_err());
         field.derived = derived.unwrap_or_default();
         for (key, value, offset) in entries {
             match key {
