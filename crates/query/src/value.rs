@@ -14,7 +14,7 @@ pub use jsonb::jsonb_text;
 pub use number::normal_decimal;
 pub(crate) use number::{decimal_ends, is_huge_whole, whole};
 pub(crate) use order::order;
-pub(crate) use written::written;
+pub(crate) use written::{has_nul, written};
 
 /// A checked value, ready to be bound.
 #[derive(Clone, Debug, PartialEq)]

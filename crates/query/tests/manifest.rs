@@ -232,6 +232,8 @@ fn a_fault_of_a_write_rule_names_its_line_and_what_is_accepted() {
         ("a = { type = \"int\", preset = { create = \"$account.email\" } }", "`$account.email` fits a text, another type"),
         ("a = { type = \"text\", preset = { create = \"$account.nope\" } }", "a value that does not begin with `$` and a letter"),
         ("a = { type = \"text\", preset = { create = \"$tenant\" } }", "unknown `preset` \"$tenant\""),
+        ("a = { type = \"text\", preset = { create = \"a\\u0000\" } }", "field `a`: its `preset` cannot contain U+0000"),
+        ("a = 5", "field `a` must be its type or a table: `a = \"text\"` or"),
     ] {
         let found = write_faults("", field);
         assert!(found.len() == 1 && found[0].starts_with("9: ") && found[0].contains(words), "{field}: {found:#?}");

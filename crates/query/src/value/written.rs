@@ -22,6 +22,16 @@ pub(crate) fn written(kind: &Type, json: &Json) -> Result<Value, String> {
     }
 }
 
+/// Whether a string anywhere inside has U+0000, which PostgreSQL cannot store.
+pub(crate) fn has_nul(json: &Json) -> bool {
+    match json {
+        Json::Text(text) => text.contains('\0'),
+        Json::Array(items) => items.iter().any(has_nul),
+        Json::Object(entries) => entries.iter().any(|(key, value)| key.contains('\0') || has_nul(value)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => false,
+    }
+}
+
 /// Any JSON, if the database can hold its numbers.
 fn document(json: &Json) -> Result<Value, String> {
     match unfit_number(json) {

@@ -147,6 +147,7 @@ impl Resolver {
                 "unknown `preset` {word:?}; accepted are `$now`, `$uuid`, {}, `$account.meta.…`, or a value that does not begin with `$` and a letter",
                 quoted_list(&ACCOUNT_VARIABLES)
             )),
+            (json, _) if value::has_nul(json) => Err("its `preset` cannot contain U+0000".to_owned()),
             (json, _) => value::written(kind, json).map(Preset::Literal).map_err(|message| format!("its `preset` {message}")),
         };
         preset.map_err(|message| self.fault(*line, format!("field `{name}`: {message}"))).ok()

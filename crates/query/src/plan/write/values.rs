@@ -12,7 +12,7 @@ use crate::value::{self, Value};
 
 pub(super) fn check(field: &Field, json: &Json) -> Result<Value, (Code, String)> {
     let name = &field.name;
-    if has_nul(json) {
+    if value::has_nul(json) {
         return Err((Code::WriteNul, format!("`{name}` cannot contain U+0000")));
     }
     let value = value::written(&field.kind, json).map_err(|message| (Code::WriteType, format!("`{name}` {message}")))?;
@@ -33,15 +33,6 @@ pub(super) fn check(field: &Field, json: &Json) -> Result<Value, (Code, String)>
 /// Whether a double of seconds since 1970 has the same microsecond.
 fn is_kept_in_seconds(micros: i64) -> bool {
     micros % 1_000_000 == 0 || (micros as f64 / 1e6 * 1e6).round() as i64 == micros
-}
-
-fn has_nul(json: &Json) -> bool {
-    match json {
-        Json::Text(text) => text.contains('\0'),
-        Json::Array(items) => items.iter().any(has_nul),
-        Json::Object(entries) => entries.iter().any(|(key, value)| key.contains('\0') || has_nul(value)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => false,
-    }
 }
 
 /// The error is a message without its subject: `must be …`.
