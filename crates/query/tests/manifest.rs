@@ -208,6 +208,7 @@ fn a_fault_of_a_write_rule_names_its_line_and_what_is_accepted() {
         ("keys = [[\"gone\", \"id\"], [\"id\", \"gone\"]]", "5: `keys` has (id, gone) twice"),
         ("scope = 5", "5: `scope` must be a table with `where`"),
         ("check = { unless = \"t.first.all\" }", "5: `check` must be a table with `where`"),
+        ("upsert = true", "5: unknown key `upsert`"),
     ] {
         let found = write_faults(write, "");
         assert!(found.len() == 1 && found[0].starts_with(words), "{write}: {found:#?}");
@@ -250,6 +251,8 @@ fn a_fault_of_a_write_rule_names_its_line_and_what_is_accepted() {
     ] {
         assert_eq!(write_faults("", field), Vec::<String>::new(), "{field}");
     }
+    let unknown = "[resource.t.first.write]\nCreate = true\n[resource.t.first.fields]\nid = { type = \"int\", key = true }\n";
+    assert_eq!(faults(unknown).len(), 1, "one mistake is one fault: {:?}", faults(unknown));
 }
 
 /// The faults of one more field of `t.second`, which has the relation `firsts`.

@@ -98,7 +98,10 @@ impl<'c> Checker<'c> {
             return;
         }
         let name = &column.name;
+        let version = resource.write_rules().and_then(|rules| rules.version).map(|id| &resource.fields[id]);
         let message = match (field.nullable, column.nullable) {
+            // The check of the version reports it.
+            (false, true) if version.is_some_and(|version| std::ptr::eq(version, field)) => return,
             (false, true) => {
                 format!("declared `null = false`, but column `{name}` may hold NULL; drop `null = false` or set the column NOT NULL")
             }

@@ -22,7 +22,8 @@ impl Resolver {
         let write = declaration.write.as_ref()?;
         let line = write.line;
         let WriteDeclaration { create, update, delete, restore, .. } = write.clone();
-        if [&create, &update, &delete].into_iter().all(Option::is_none) && restore.is_none() {
+        let has_none = [&create, &update, &delete].into_iter().all(Option::is_none) && restore.is_none();
+        if has_none && !self.broken.has(&resource.full_name, "write") {
             self.fault(line, "`write` allows nothing; name at least one of `create`, `update`, `delete` and `restore`");
         }
         if resource.key.is_empty() && !self.broken.has_any_of(&resource.full_name) {
