@@ -248,6 +248,7 @@ fn a_fault_of_a_write_rule_names_its_line_and_what_is_accepted() {
         "a = { type = \"bool\", preset = { create = \"$account.isActive\" } }",
         "a = { type = \"int\", preset = { create = \"$account.meta.level\" } }",
         "a = { type = \"text\", write = true, pattern = \"a|b\" }",
+        "a = { type = \"text\", write = true, pattern = \"(?x) a | b # letters\" }",
     ] {
         assert_eq!(write_faults("", field), Vec::<String>::new(), "{field}");
     }

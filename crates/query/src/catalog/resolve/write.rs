@@ -203,9 +203,13 @@ impl Resolver {
     fn pattern(&mut self, declaration: &FieldDeclaration, source: &str) -> Option<Pattern> {
         let FieldDeclaration { line, name, .. } = declaration;
         let compiled = |pattern: &str| RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
-        // By itself too, so that it does not end the brackets around it. The parts of an alternative are parts of the whole pattern.
-        match compiled(source).and_then(|_| compiled(&format!("^(?:{source})$"))) {
-            Ok(regex) => Some(Pattern { source: source.to_owned(), regex }),
+        // The parts of an alternative are parts of the whole pattern.
+        let whole = |source: String| compiled(&format!("^(?:{source})$")).map(|regex| Pattern { source, regex });
+        // By itself too, so that it does not end the brackets around it. A comment of `(?x)` at its end would swallow them.
+        let pattern =
+            compiled(source).and_then(|_| whole(source.to_owned()).or_else(|error| whole(format!("{source}\n")).map_err(|_| error)));
+        match pattern {
+            Ok(pattern) => Some(pattern),
             Err(error) => {
                 let reason = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
                 self.fault(
