@@ -216,6 +216,8 @@ impl<'c> Checker<'c> {
         if behind.peek().is_none() {
             return Some("rows that no resource shows".to_owned());
         }
+        let right = self.catalog.resource(target).write_rules().and_then(|rules| rules.right(WriteOperation::Delete));
+        let needs_to_delete = |permission: &str| matches!(right, Some(OperationRight::Permission(needed)) if needed == permission);
         let reasons = behind.map(|(id, resource)| {
             let column = |resource: ResourceId, name: &str| field_of(self.catalog.resource(resource), name, self.dialect);
             let pairs = foreign_key.columns.iter().zip(&foreign_key.target_columns);
@@ -226,7 +228,10 @@ impl<'c> Checker<'c> {
                     Some(format!("rows of `{}` that its constraint hides", resource.full_name))
                 }
                 () if resource.soft_delete().is_some() => Some(format!("deleted rows of `{}`", resource.full_name)),
-                () => None,
+                () => {
+                    let permission = resource.permission.as_deref().filter(|permission| !needs_to_delete(permission))?;
+                    Some(format!("rows of `{}` that a caller without the permission `{permission}` cannot see", resource.full_name))
+                }
             }
         });
         // One resource that shows all of them is enough.

@@ -218,6 +218,9 @@ async fn check_warns_of_deletes_that_meet_rows_out_of_reach() {
     assert_eq!(found("soft-delete = \"gone\"", BOXES), meets("deleted rows of `app.thing`", deleted));
     // The things of a box in reach are in reach.
     assert_eq!(found("", BOXES), no);
+    let unseen = "rows of `app.thing` that a caller without the permission `app.thing.get` cannot see";
+    assert_eq!(found("permission = \"app.thing.get\"", BOXES), meets(unseen, deleted));
+    assert_eq!(found("permission = \"app.box.delete\"", BOXES), no);
     assert_eq!(found("constraint = { where = { box = {} } }", BOXES), no);
     // The foreign key has the tenant, by which both are constrained.
     let joint = BOXES
