@@ -158,6 +158,16 @@ impl WriteRules {
         of_operations.chain(rules.filter_map(|rule| Some((rule.unless.as_deref()?, rule.line))))
     }
 
+    /// Whether it says which rows can be changed.
+    pub fn has_scope(&self) -> bool {
+        self.scope.is_some()
+    }
+
+    /// Whether it says what a row must be after a write.
+    pub fn has_check(&self) -> bool {
+        self.check.is_some()
+    }
+
     /// The operations that everyone may use.
     pub fn open_operations(&self) -> impl Iterator<Item = WriteOperation> + '_ {
         self.operations().filter(|operation| self.right(*operation) == Some(&OperationRight::Everyone))

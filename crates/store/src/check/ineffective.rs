@@ -1,6 +1,6 @@
 //! Warns of write rules of fields that no operation of their resource obeys.
 
-use query::catalog::write_rules::WriteOperation;
+use query::catalog::write_rules::{WriteOperation, WriteRules};
 use query::catalog::{Field, Resource};
 use query::messages::quoted_list;
 
@@ -8,8 +8,9 @@ use super::Checker;
 
 impl<'c> Checker<'c> {
     pub(super) fn ineffective_rules(&mut self, resource: &'c Resource) {
-        if resource.write_rules().is_none() {
-            return self.unwritable(resource);
+        let Some(rules) = resource.write_rules() else { return self.unwritable(resource) };
+        for message in ineffective_keys(resource, rules) {
+            self.warning(rules.line, format!("resource `{}`: {message}", resource.full_name));
         }
         for field in &resource.fields {
             if let Some(message) = ineffective(resource, field) {
@@ -33,6 +34,20 @@ impl<'c> Checker<'c> {
 fn has_rules(field: &Field) -> bool {
     let is_preset = |operation| field.has_preset(operation);
     field.rules.write.is_some() || !field.rules.values.is_empty() || is_preset(WriteOperation::Create) || is_preset(WriteOperation::Update)
+}
+
+/// The keys of `[….write]` that no operation obeys.
+fn ineffective_keys(resource: &Resource, rules: &WriteRules) -> Vec<String> {
+    let has = |operation| resource.has_write(operation);
+    let (updates, deletes, restores) = (has(WriteOperation::Update), has(WriteOperation::Delete), has(WriteOperation::Restore));
+    let marks = resource.soft_delete().is_some() && deletes;
+    let keys = [
+        ("scope", rules.has_scope() && !(updates || deletes || restores), "`update`, no `delete` and no `restore`"),
+        ("check", rules.has_check() && !(has(WriteOperation::Create) || updates || restores || marks), "`create` and no `update`"),
+        ("max-rows", rules.max_rows > 1 && !(updates || deletes), "`update` and no `delete`"),
+    ];
+    let ineffective = keys.into_iter().filter(|(_, is_ineffective, _)| *is_ineffective);
+    ineffective.map(|(key, _, lacking)| format!("`{key}` has no effect, since the resource has no {lacking}")).collect()
 }
 
 fn ineffective(resource: &Resource, field: &Field) -> Option<String> {

@@ -314,6 +314,15 @@ fn check_warns_of_rules_without_effect() {
     ];
     assert_eq!(of("create = \"a.b.c\""), expected);
     assert_eq!(of("update = \"a.b.c\""), [expected[1]]);
+    let keys = "scope = { where = { a = { eq = \"x\" } } }\nmax-rows = 5";
+    let created = [
+        "3 warning: resource `app.note`: `scope` has no effect, since the resource has no `update`, no `delete` and no `restore`",
+        "3 warning: resource `app.note`: `max-rows` has no effect, since the resource has no `update` and no `delete`",
+    ];
+    assert_eq!(of(&format!("create = \"a.b.c\"\n{keys}"))[..2], created);
+    let check = "3 warning: resource `app.note`: `check` has no effect, since the resource has no `create` and no `update`";
+    assert_eq!(of(&format!("delete = \"a.b.c\"\n{}", keys.replace("scope", "check")))[0], check);
+    assert!(!of(&format!("update = \"a.b.c\"\n{keys}")).iter().any(|finding| finding.contains("resource `app.note`")));
     let marked = writable("note", "delete = \"a.b.c\"", fields).replace("table = ", "soft-delete = \"gone\"\ntable = ");
     let found = findings(&marked, &schema, Dialect::Sqlite);
     assert!(!found.iter().any(|finding| finding.contains("preset")), "a soft delete changes the row: {found:?}");
