@@ -123,7 +123,7 @@ fn write_form(arguments: &ExplainArguments) -> Result<WriteForm, CommandError> {
     }
     let operation = &arguments.operation;
     find_write(operation, arguments.id.is_some()).ok_or_else(|| {
-        let message = if arguments.id.is_some() { "takes no --id: the database makes the key" } else { "needs --id KEY" };
+        let message = if arguments.id.is_some() { "takes no --id: a new row has none yet" } else { "needs --id KEY" };
         CommandError(format!("`{operation}` {message}"))
     })
 }

@@ -45,9 +45,15 @@ pub(crate) async fn answer(
 ) -> Result<Response, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     if let Some(form) = write_form(request.uri().query())? {
+        if analyze {
+            return Err(Problem::Malformed("`analyze` runs the statement, and a write is not run; leave it out"));
+        }
         return write(queries, (caller, access), form, request).await;
     }
     let operation = operation(request.uri().query())?;
+    if parameter(request.uri().query(), "id").is_some() {
+        return Err(Problem::Malformed("`id` names the row of a write; `operation` must be `update`, `delete` or `restore` beside it"));
+    }
     let (head, body) = request.into_parts();
     let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;

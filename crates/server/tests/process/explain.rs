@@ -125,7 +125,7 @@ fn explain_shows_the_statements_of_a_write_and_changes_nothing() {
         ("body.json", &["--operation", "update", "--id", "x"], "/id"),
         ("body.json", &["--operation", "update"], "WR106"),
         ("body.json", &["--operation", "delete", "--id", "1"], "does not have this operation"),
-        ("body.json", &["--operation", "create", "--id", "1"], "takes no --id"),
+        ("body.json", &["--operation", "create", "--id", "1"], "takes no --id: a new row has none yet"),
         ("body.json", &["--operation", "restore"], "needs --id"),
         ("body.json", &["--operation", "update", "--id", "1", "--analyze"], "--analyze"),
         ("body.json", &["--operation", "update", "--id", "1", "--account", "bo.json"], "shop.order.update"),

@@ -147,7 +147,13 @@ async fn explain_shows_each_statement_of_a_write_and_where_its_conditions_come_f
         assert_eq!(shop.send("orders/explain?operation=restore&id=1", &json!({})).await.status(), 403, "the operation's own permission");
         assert_eq!(shop.send("orders/explain?operation=update&id=1", &json!({ "payload": { "nope": 1 } })).await.status(), 400);
         assert_eq!(shop.everything().await, before);
-        for (query, message) in [("operation=create&id=1", "takes no `id`"), ("operation=restore", "needs `id`")] {
+        for (query, message) in [
+            ("operation=create&id=1", "takes no `id`"),
+            ("operation=restore", "needs `id`"),
+            ("operation=update&id=1&analyze=true", "`analyze` runs the statement, and a write is not run"),
+            ("operation=paginate&id=1", "`id` names the row of a write"),
+            ("id=1", "`id` names the row of a write"),
+        ] {
             let problem = shop.send(&format!("orders/explain?{query}"), &json!({})).await.problem(400);
             assert!(problem["detail"].as_str().is_some_and(|detail| detail.contains(message)), "{problem}");
         }
