@@ -8,7 +8,7 @@ use query::describe::GraphqlNames;
 use query::parse::RESERVED;
 use query::sql::Dialect;
 
-const IRREGULAR: [(&str, &str); 20] = [
+const IRREGULAR: [(&str, &str); 33] = [
     ("people", "person"),
     ("children", "child"),
     ("statuses", "status"),
@@ -19,6 +19,19 @@ const IRREGULAR: [(&str, &str); 20] = [
     ("caches", "cache"),
     ("movies", "movie"),
     ("cookies", "cookie"),
+    ("gases", "gas"),
+    ("quizzes", "quiz"),
+    ("crises", "crisis"),
+    ("theses", "thesis"),
+    ("matrices", "matrix"),
+    ("vertices", "vertex"),
+    ("knives", "knife"),
+    ("shelves", "shelf"),
+    ("men", "man"),
+    ("women", "woman"),
+    ("sheep", "sheep"),
+    ("fish", "fish"),
+    ("media", "media"),
     ("series", "series"),
     ("species", "species"),
     ("news", "news"),
@@ -194,6 +207,9 @@ fn singular(name: &str) -> String {
         let capitalised = capital(many);
         if name == many {
             return one.to_owned();
+        }
+        if name == one || name.ends_with(&capital(one)) {
+            return name.to_owned();
         }
         if let Some(start) = name.strip_suffix(&capitalised) {
             return format!("{start}{}", capital(one));

@@ -57,6 +57,17 @@ fn to_many_relations_are_plural_for_tables_in_the_singular() {
 
 // contract P4.6
 #[test]
+fn plurals_without_a_rule_have_their_singular() {
+    let pairs =
+        [("people", "person"), ("gas", "gas"), ("quizzes", "quiz"), ("crises", "crisis"), ("sheep", "sheep"), ("naturalGas", "naturalGas")];
+    for (table, name) in pairs {
+        let text = manifest(&sqlite(&format!("CREATE TABLE {table} (id INTEGER PRIMARY KEY)")), Dialect::Sqlite);
+        assert!(text.contains(&format!("[resource.app.{name}]\n")), "{table}: {text}");
+    }
+}
+
+// contract P4.6
+#[test]
 fn capitals_apostrophes_and_marks_are_no_part_of_a_name() {
     for (table, name) in [
         ("GRÖSSE", "groesse"),
