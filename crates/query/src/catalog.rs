@@ -102,6 +102,7 @@ pub struct Resource {
     pub table: TableName,
     /// The permission to read it; `None` means public.
     pub permission: Option<String>,
+    pub(crate) permission_line: usize,
     /// The manifest says `public = true`.
     pub public: bool,
     pub fields: Vec<Field>,
@@ -341,7 +342,7 @@ impl Catalog {
             let of_constraint = resource.constraint.as_ref().and_then(|constraint| Some((constraint.unless.as_deref()?, constraint.line)));
             let of_writes = resource.write.iter().flat_map(WriteRules::permissions);
             let of_written = resource.fields.iter().filter_map(|field| Some((field.rules.permission.as_deref()?, field.line)));
-            let own = resource.permission.as_deref().map(|name| (name, resource.line));
+            let own = resource.permission.as_deref().map(|name| (name, resource.permission_line));
             own.into_iter().chain(of_fields).chain(of_constraint).chain(of_writes).chain(of_written)
         })
     }

@@ -28,6 +28,7 @@ pub struct ResourceDeclaration {
     pub table: Option<String>,
     pub plural: Option<String>,
     pub permission: Option<String>,
+    pub permission_line: usize,
     /// `public = true`: that it has no permission is meant.
     pub public: bool,
     pub soft_delete: Option<(String, usize)>,
@@ -72,6 +73,8 @@ pub struct WriteDeclaration {
     pub update: Option<OperationRight>,
     pub delete: Option<OperationRight>,
     pub restore: Option<(OperationRight, usize)>,
+    /// The permissions of these operations, each with its line.
+    pub permissions: Vec<(String, usize)>,
     pub scope: Option<(Json, usize)>,
     pub check: Option<(Json, usize)>,
     pub max_rows: Option<u64>,

@@ -103,5 +103,5 @@ fn the_catalog_lists_every_permission() {
     let text = "[resource.shop.customer]\npermission = \"shop.customer.get\"\n[resource.shop.customer.fields]\n\
                 id = { type = \"int\", key = true }\nemail = { type = \"text\", mask = \"email\", unmask = \"shop.customer.pii\" }\n\
                 phone = { type = \"text\", mask = \"redact\" }\n[resource.shop.open.fields]\nid = { type = \"int\", key = true }\n";
-    assert_eq!(catalog(text).permissions().collect::<Vec<_>>(), [("shop.customer.get", 1), ("shop.customer.pii", 5)]);
+    assert_eq!(catalog(text).permissions().collect::<Vec<_>>(), [("shop.customer.get", 2), ("shop.customer.pii", 5)]);
 }

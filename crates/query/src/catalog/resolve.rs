@@ -176,6 +176,7 @@ impl Resolver {
             table: TableName::new(&declaration.table.clone().unwrap_or_else(|| snake(&plural))),
             plural,
             permission: declaration.permission.clone(),
+            permission_line: declaration.permission_line,
             public: declaration.public,
             fields,
             relations: Vec::new(),

@@ -27,6 +27,8 @@ pub struct WriteRules {
     pub(crate) update: Option<OperationRight>,
     pub(crate) delete: Option<OperationRight>,
     pub(crate) restore: Option<OperationRight>,
+    /// The permissions of these operations, each with its line.
+    pub(crate) permissions: Vec<(String, usize)>,
     /// What a row must be before it is changed or deleted.
     pub(crate) scope: Option<Constraint>,
     /// What a row must be after it was created or changed.
@@ -150,10 +152,7 @@ impl WriteRules {
 
     /// Every permission of the operations and of their rules, with its line.
     pub(super) fn permissions(&self) -> impl Iterator<Item = (&str, usize)> {
-        let of_operations = self.operations().filter_map(|operation| match self.right(operation)? {
-            OperationRight::Everyone => None,
-            OperationRight::Permission(name) => Some((name.as_str(), self.line)),
-        });
+        let of_operations = self.permissions.iter().map(|(name, line)| (name.as_str(), *line));
         let rules = [&self.scope, &self.check].into_iter().flatten();
         of_operations.chain(rules.filter_map(|rule| Some((rule.unless.as_deref()?, rule.line))))
     }

@@ -174,6 +174,7 @@ impl Reader {
             table: None,
             plural: None,
             permission: None,
+            permission_line: 0,
             public: false,
             soft_delete: None,
             constraint: None,
@@ -196,7 +197,10 @@ impl Reader {
                         self.name(offset, &plural, "a plural");
                     }
                 }
-                "permission" => resource.permission = self.text(value, key),
+                "permission" => {
+                    resource.permission = self.text(value, key);
+                    resource.permission_line = self.line(offset);
+                }
                 "public" => {
                     resource.public = self.boolean(value, key).unwrap_or_default();
                     public_at = Some(offset).filter(|_| resource.public);

@@ -263,8 +263,11 @@ fn check_warns_of_permissions_that_no_role_can_hold() {
     let folder = Folder::shop();
     folder.write("peristyle.toml", "[resource.shop.customer]\npermission = \"customers.read\"\n[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\nname = { type = \"text\", null = false, mask = \"redact\", unmask = \"plain\" }\n");
     let text = folder.run(&["check"], &[]).good();
-    assert!(text.contains("warning: peristyle.toml:1: \"customers.read\" is a permission that no role but `administrator`"), "{text}");
+    assert!(text.contains("warning: peristyle.toml:2: \"customers.read\" is a permission that no role but `administrator`"), "{text}");
     assert!(text.contains("warning: peristyle.toml:5: \"plain\" is a permission"), "{text}");
+    folder.write("peristyle.toml", &format!("[resource.shop.customer.write]\nmax-rows = 2\ndelete = \"gone\"\n{MANIFEST}"));
+    let text = folder.run(&["check"], &[]).good();
+    assert!(text.contains("warning: peristyle.toml:3: \"gone\" is a permission"), "{text}");
 }
 
 // contract P4.1

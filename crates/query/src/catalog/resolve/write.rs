@@ -62,6 +62,7 @@ impl Resolver {
             update,
             delete,
             restore,
+            permissions: write.permissions.clone(),
             scope: None,
             check: None,
             max_rows,

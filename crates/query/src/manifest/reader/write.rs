@@ -21,11 +21,19 @@ impl Reader {
     pub(super) fn write(&mut self, offset: usize, value: &Spanned<DeValue<'_>>) -> WriteDeclaration {
         let mut write = WriteDeclaration { line: self.line(offset), ..WriteDeclaration::default() };
         for (key, value, offset) in self.entries(value, "`write`", &WRITE_KEYS) {
+            let line = self.line(offset);
+            let mut right = || {
+                let right = self.right(value, key);
+                if let OperationRight::Permission(name) = &right {
+                    write.permissions.push((name.clone(), line));
+                }
+                right
+            };
             match key {
-                "create" => write.create = Some(self.right(value, key)),
-                "update" => write.update = Some(self.right(value, key)),
-                "delete" => write.delete = Some(self.right(value, key)),
-                "restore" => write.restore = Some((self.right(value, key), self.line(offset))),
+                "create" => write.create = Some(right()),
+                "update" => write.update = Some(right()),
+                "delete" => write.delete = Some(right()),
+                "restore" => write.restore = Some((right(), line)),
                 "scope" => write.scope = Some((json(value.get_ref()), self.line(offset))),
                 "check" => write.check = Some((json(value.get_ref()), self.line(offset))),
                 "max-rows" => write.max_rows = self.whole(value, key, 1..=MAX_WRITE_ROWS),
