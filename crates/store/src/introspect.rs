@@ -51,6 +51,7 @@ pub struct Introspected {
     pub text: String,
     /// How many tables and views it declares, pivots included.
     pub tables: usize,
+    /// Its comments on what is left out or needs a look.
     pub notes: Vec<String>,
 }
 
@@ -75,5 +76,8 @@ pub fn introspect(schema: &Schema, dialect: Dialect, access: OfferedAccess) -> I
         write::resource(&mut text, resource);
     }
     offered_now::offered_now(&model).write(&mut text);
-    Introspected { text, tables: model.resources.len(), notes: model.notes }
+    let drafts = model.resources.iter().filter(|draft| !draft.left_out);
+    let of_resources = drafts.flat_map(|draft| draft.notes.iter().map(|note| format!("{}: {note}", draft.full_name())));
+    let notes = model.notes.iter().cloned().chain(of_resources).collect();
+    Introspected { text, tables: model.resources.len(), notes }
 }

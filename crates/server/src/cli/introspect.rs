@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
+use query::messages::counted;
 use query::sql::Dialect;
 use serde_json::json;
 use store::Database;
@@ -86,9 +87,9 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
         let hint = if *errors == 0 { String::new() } else { format!("; {errors} error(s) remain, see `peristyle check`") };
         format!("{name}: {} addition(s){hint}", added.len())
     } else {
-        let left_out = if notes.is_empty() { String::new() } else { format!("; {} left out, see its comments", notes.len()) };
+        let comments = if notes.is_empty() { String::new() } else { format!("; see its {} on what is left out", counted(notes.len() as u64, "comment")) };
         format!(
-            "wrote {name} from {tables} table(s) and view(s){left_out}; remove what clients must not read, then run `peristyle check` and `peristyle serve`"
+            "wrote {name} from {tables} table(s) and view(s){comments}; remove what clients must not read, then run `peristyle check` and `peristyle serve`"
         )
     });
     print_change(&lines.join("\n"))
