@@ -157,5 +157,10 @@ async fn a_role_that_begins_read_only_transactions_writes_nothing() {
     folder.write("peristyle.toml", MANIFEST);
     let output = said(&folder, &[("DATABASE_URL", role.url().as_str())]);
     assert!(output.contains("DATABASE_URL: the database user begins read-only transactions"), "{output}");
+    let variables = [("DATABASE_URL", role.database.url.clone()), ("DATABASE_WRITE_URL", role.url())];
+    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, url)| (*name, url.as_str())).collect();
+    let manifest = folder.run(&["introspect", "--writable", "--out", "-"], &variables).good();
+    let note = "# writes are left out: the database user begins read-only transactions";
+    assert!(manifest.contains(note) && !manifest.contains(".write]\n"), "{manifest}");
     role.drop().await;
 }
