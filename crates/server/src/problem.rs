@@ -346,7 +346,7 @@ fn store_detail(error: &store::Error) -> Cow<'static, str> {
              with `limit`"
         }
         store::Error::NotReady(_) => {
-            "a table, view or column of a resource is missing, not readable or not ready, such as a materialized view that was never refreshed; it must be fixed in the database, and the log names it"
+            "the table or view of a resource is missing or not ready, such as a materialized view that was never refreshed; it must be fixed in the database, and the log names it"
         }
         store::Error::Unsupported(refusal) if !refusal.distant_relations().is_empty() => {
             return Cow::Owned(format!(

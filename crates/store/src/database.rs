@@ -265,7 +265,7 @@ impl Database {
 
     pub async fn run(&self, mut query: Query, format: Format) -> Result<Answer, Error> {
         let distant = std::mem::take(&mut query.distant_relations);
-        self.answer(query, format).await.map_err(|error| error.of_query().over_relations(distant))
+        self.answer(query, format).await.map_err(|error| error.over_relations(distant))
     }
 
     async fn answer(&self, query: Query, format: Format) -> Result<Answer, Error> {

@@ -7,7 +7,7 @@ use tokio_postgres::error::DbError;
 pub enum Error {
     #[error("the database is out of reach: {0}")]
     Unavailable(String),
-    /// A table or column is missing or not readable, or a materialized view was never filled. A retry does not help.
+    /// A table is missing, or a materialized view was never filled. A retry does not help.
     #[error("the table is not ready: {0}")]
     NotReady(String),
     #[error("no database connection became free in time")]
@@ -164,14 +164,6 @@ impl Error {
         self
     }
 
-    /// The error of a query. A table or column that the role of the server may not read is not ready.
-    pub(crate) fn of_query(self) -> Self {
-        match self {
-            Error::Refused(refusal) if refusal.code() == "42501" => Error::NotReady(refusal.to_string()),
-            other => other,
-        }
-    }
-
     /// Adds the relations of the statement that lead to rows on other servers.
     pub(crate) fn over_relations(mut self, relations: Vec<String>) -> Self {
         if let Error::Unsupported(refusal) = &mut self {
@@ -202,8 +194,8 @@ impl From<tokio_postgres::Error> for Error {
             "23505" => Error::Exists,
             "23503" => Error::Missing,
             "55000" => Error::NotReady(chain(&error)),
-            // Without a context it is the statement that names the table or column, and not a function or a trigger.
-            "42P01" | "42703" if refusal.where_().is_none() => Error::NotReady(chain(&error)),
+            // Without a context it is the statement that names the table, and not a function or a trigger.
+            "42P01" if refusal.where_().is_none() => Error::NotReady(chain(&error)),
             // The server ended the session, or a lock was not available in time.
             "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "25P03" => Error::Unavailable(chain(&error)),
             // A read of a view that writes fails on every server.
@@ -232,9 +224,7 @@ impl From<rusqlite::Error> for Error {
             (_, Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::DiskFull)) => Error::Unavailable(message),
             (code, Some(ErrorCode::ReadOnly)) if needs_folder(code) => Error::Unavailable(unwritable_folder("the SQLite file")),
             (_, Some(ErrorCode::ReadOnly)) => Error::Unavailable(read_only(&error)),
-            (ffi::SQLITE_ERROR, _) if ["no such table: ", "no such column: "].iter().any(|start| message.starts_with(start)) => {
-                Error::NotReady(message)
-            }
+            (ffi::SQLITE_ERROR, _) if message.starts_with("no such table: ") => Error::NotReady(message),
             (_, Some(ErrorCode::DatabaseCorrupt)) => {
                 Error::Refused(Refusal { message: format!("the SQLite file is damaged: {message}"), ..Refusal::default() })
             }
