@@ -75,7 +75,7 @@ fn on_a_hub_every_description_includes_its_own_resources() {
     // A resource cannot take the name of a GraphQL type.
     let refused = folder.run(&["schema", "openapi"], &hub).err();
     let accepted: Vec<String> = clashing.into_iter().filter(|name| !refused.contains(&format!("`{name}`"))).collect();
-    assert!(accepted.len() > 100 && accepted.contains(&"key.alone".to_owned()) && accepted.contains(&"token.response".to_owned()));
+    assert!(accepted.len() >= 100 && accepted.contains(&"key.alone".to_owned()) && accepted.contains(&"token.response".to_owned()));
     declare(&accepted);
     let now = schemas(&json(&run("schema openapi")));
     for (name, schema) in schemas(&openapi) {
