@@ -3,14 +3,14 @@
 
 mod postgres;
 mod shared;
+mod sort;
 mod sqlite;
 mod strategies;
 
 use crate::catalog::{Bucket, Field, Identifier, JsonPath, Native};
 use crate::manifest::RelatedFunction;
-use crate::plan::Sort;
 use crate::plan::predicate::{Alias, Column, Comparison, Membership};
-use crate::statement::{Direction, Function};
+use crate::statement::Function;
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
@@ -20,6 +20,7 @@ use super::{Arity, Decode, Kind, Writer};
 pub(super) use postgres::inserted_rows;
 use shared::enum_values;
 pub(super) use shared::sign;
+pub(super) use sort::{sort, sort_group, sort_passed, sort_values};
 pub(super) use sqlite::{TargetColumn, referenced_value};
 pub(super) use strategies::{KeySets, LookupJoin, MAX_FLATTENED, MAX_JOINED, ParentLimit, PathJoin, PivotJoin, SegmentOrder, strategies};
 
@@ -351,32 +352,6 @@ pub(super) fn no_limit(writer: &mut Writer) {
     }
 }
 
-/// A sort key of rows; `root` is the table that is not joined.
-pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
-    sort_key(writer, sort.column);
-    direction(writer, sort.direction);
-    if writer.dialect == Dialect::Sqlite && (sort.column.field.may_read_null() || sort.column.alias != root) {
-        nulls(writer, sort.direction);
-    }
-}
-
-/// A sort key that is not NULL.
-pub(super) fn sort_values(writer: &mut Writer, sort: &Sort<'_>) {
-    sort_key(writer, sort.column);
-    direction(writer, sort.direction);
-}
-
-/// The rest of a sort key that a subquery has read.
-pub(super) fn sort_passed(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
-    if writer.dialect == Dialect::Sqlite {
-        pivot_collation(writer, sort.column.field);
-    }
-    direction(writer, sort.direction);
-    if writer.dialect == Dialect::Sqlite && (sort.column.field.may_read_null() || sort.column.alias != root) {
-        nulls(writer, sort.direction);
-    }
-}
-
 /// Whether an index can hold the rows in the order of this field.
 pub(super) fn may_sort_by_index(dialect: Dialect, field: &Field) -> bool {
     // Our functions on SQLite are in no index.
@@ -398,30 +373,6 @@ pub(super) fn unique_key_column(writer: &mut Writer, column: Column<'_>) {
         // No collation distinguishes more values.
         writer.raw(" COLLATE BINARY");
     }
-}
-
-/// A sort key of groups.
-pub(super) fn sort_group(writer: &mut Writer, sort: &Sort<'_>) {
-    writer.group_key(|writer| grouped(writer, sort.column));
-    direction(writer, sort.direction);
-    if writer.dialect == Dialect::Sqlite {
-        nulls(writer, sort.direction);
-    }
-}
-
-fn direction(writer: &mut Writer, direction: Direction) {
-    writer.raw(match direction {
-        Direction::Ascending => " ASC",
-        Direction::Descending => " DESC",
-    });
-}
-
-/// Where PostgreSQL places NULL by itself.
-fn nulls(writer: &mut Writer, direction: Direction) {
-    writer.raw(match direction {
-        Direction::Ascending => " NULLS LAST",
-        Direction::Descending => " NULLS FIRST",
-    });
 }
 
 /// Keeps a planner from joining this subquery with the query around it.
