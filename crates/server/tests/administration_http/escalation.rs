@@ -90,7 +90,7 @@ async fn an_account_adds_others_only_to_its_own_tenants() {
         ] {
             assert_eq!(hub.by(&token, &path, &input).await.problem(403)["code"], "NOT_HELD", "{path}");
         }
-        // Who removes a tenant takes it from its members.
+        // The removal of a tenant takes it from its members.
         let (remover, removes) = hub.account("remover", &["iam.tenant.get", "iam.tenant.delete"]).await;
         let path = format!("iam/tenants/delete/{}", text(&south));
         assert_eq!(hub.by(&removes, &path, &json!({})).await.problem(403)["code"], "NOT_HELD");

@@ -61,7 +61,7 @@ fn check_warns_of_keys_that_tell_of_hidden_rows() {
     // A reference must lead to a row in reach before the key is looked at.
     let lines = database(", UNIQUE (box_id, number))");
     assert_eq!(found("constraint = { where = { box = {} } }", "", write, &lines), no);
-    // Whoever cannot read that row is not held to it.
+    // A caller without the right to read that row may refer to it.
     let boxed = constrained("constraint = { where = { box = {} } }", "", write);
     let closed = boxed.replace("table = \"boxes\"\n", "table = \"boxes\"\npermission = \"app.box.read\"\n");
     let unread = "3 warning: resource `app.order`: a payload can have `boxId`, by which `constraint` hides rows, so a conflict on the unique key (box_id, number) tells of them; set it by `preset` instead of `write`, if that matters";
@@ -170,7 +170,7 @@ fn check_warns_of_references_that_tell_of_unread_rows() {
     let both = items(constraint, create, write, bare);
     let (alone, _) = both.split_once("[resource.app.order]").unwrap();
     assert_eq!(found(alone), tells("whether a row of `orders` exists, and no resource shows its rows", declare));
-    // Who writes the field can read every order, or the relation must lead to one in reach.
+    // Every writer of the field can read all orders, or the relation must lead to one in reach.
     let no = Vec::<String>::new();
     assert_eq!(found(&items("", create, write, bare)), no);
     assert_eq!(found(&items(constraint, create, write, one)), no);
