@@ -53,7 +53,7 @@ impl Catalog {
     }
 }
 
-/// Whether everybody who may write rows of the resource can read the target, as far as permissions tell. A reader of the resource counts.
+/// Whether every account that may write the resource can read the target, as far as permissions tell. A reader of the resource counts.
 fn is_read_by_writers(resource: &Resource, target: &Resource) -> bool {
     let Some(permission) = &target.permission else { return true };
     let is_needed = |right: &OperationRight| matches!(right, OperationRight::Permission(name) if name == permission);

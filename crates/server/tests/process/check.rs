@@ -58,7 +58,7 @@ fn check_and_serve_refuse_writes_that_the_database_cannot_take() {
     assert!(folder.run(&["check"], &[]).good().contains(" 0 error(s)"));
 }
 
-/// The output of a command as a user who may change nothing of the folder.
+/// The output of a command as a user without write access to the folder.
 fn as_another_user(folder: &Folder, arguments: &[&str]) -> String {
     let mut command = folder.command(arguments);
     // The modes of files do not bind root.

@@ -152,17 +152,15 @@ impl<'c> Checker<'c> {
             return;
         }
         let schema = self.schema;
-        let referring = schema.tables.iter().filter(|other| !other.is_partition_or_extension);
-        for (other, foreign_key) in referring.flat_map(|other| other.foreign_keys.iter().map(move |foreign_key| (other, foreign_key))) {
-            let is_target = same(&foreign_key.schema, &table.schema, self.dialect) && same(&foreign_key.table, &table.name, self.dialect);
-            if is_target && let Some(whose) = self.unseen_rows(id, other, foreign_key) {
+        for (other, foreign_key) in self.referring(table) {
+            if let Some(rows) = self.unseen_rows((id, WriteOperation::Delete), other, foreign_key) {
                 let effect = match foreign_key.on_delete {
                     OnDelete::Refuse => "are told by 409 `IN_USE`, since they refuse the delete",
                     OnDelete::Delete => "are deleted too (ON DELETE CASCADE)",
                     OnDelete::Change => "are changed (ON DELETE SET NULL or SET DEFAULT)",
                 };
                 let (columns, shown) = (foreign_key.columns.join(", "), schema.shown(other, self.dialect));
-                let message = format!("by the foreign key ({columns}) of `{shown}`, {whose} {effect}");
+                let message = format!("by the foreign key ({columns}) of `{shown}`, {rows} {effect}");
                 let accepted = "declare `soft-delete`, or remove `delete`, if that matters";
                 self.warning(
                     rules.line,
@@ -183,16 +181,13 @@ impl<'c> Checker<'c> {
             let field = field_of(resource, column, dialect).map(|id| &resource.fields[id]);
             field.is_some_and(|field| field.is_writable(WriteOperation::Update))
         };
-        let referring = schema.tables.iter().filter(|other| !other.is_partition_or_extension);
-        for (other, foreign_key) in referring.flat_map(|other| other.foreign_keys.iter().map(move |foreign_key| (other, foreign_key))) {
-            let is_target = same(&foreign_key.schema, &table.schema, dialect) && same(&foreign_key.table, &table.name, dialect);
-            if is_target
-                && foreign_key.target_columns.iter().any(is_changed)
-                && let Some(whose) = self.unseen_rows(id, other, foreign_key)
+        for (other, foreign_key) in self.referring(table) {
+            if foreign_key.target_columns.iter().any(is_changed)
+                && let Some(rows) = self.unseen_rows((id, WriteOperation::Update), other, foreign_key)
             {
                 let (columns, shown) = (foreign_key.columns.join(", "), schema.shown(other, dialect));
                 let changed = foreign_key.target_columns.join(", ");
-                let message = format!("by the foreign key ({columns}) of `{shown}`, {whose} refuse it with 409 `IN_USE`, or change too");
+                let message = format!("by the foreign key ({columns}) of `{shown}`, {rows} refuse it with 409 `IN_USE`, or change too");
                 self.warning(
                     rules.line,
                     format!(
@@ -204,8 +199,16 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// The rows of a referring table that a caller may not see although it sees the row that they refer to.
-    fn unseen_rows(&self, target: ResourceId, table: &Table, foreign_key: &ForeignKey) -> Option<String> {
+    /// The foreign keys that lead to a table, with their tables.
+    fn referring(&self, table: &Table) -> Vec<(&'c Table, &'c ForeignKey)> {
+        let dialect = self.dialect;
+        let is_target = |key: &&ForeignKey| same(&key.schema, &table.schema, dialect) && same(&key.table, &table.name, dialect);
+        let others = self.schema.tables.iter().filter(|other| !other.is_partition_or_extension);
+        others.flat_map(|other| other.foreign_keys.iter().filter(is_target).map(move |key| (other, key))).collect()
+    }
+
+    /// The rows of a referring table that a caller may not see although it may write the row that they refer to by this operation.
+    fn unseen_rows(&self, (target, operation): (ResourceId, WriteOperation), table: &Table, foreign_key: &ForeignKey) -> Option<String> {
         let is_table = |name: &TableName| self.schema.table(name, self.dialect).is_some_and(|found| std::ptr::eq(found, table));
         let resources = || self.catalog.resources().iter();
         let is_pivot = |join: &JoinColumns| matches!(join, JoinColumns::Through { pivot, .. } if is_table(pivot));
@@ -216,8 +219,8 @@ impl<'c> Checker<'c> {
         if behind.peek().is_none() {
             return Some("rows that no resource shows".to_owned());
         }
-        let right = self.catalog.resource(target).write_rules().and_then(|rules| rules.right(WriteOperation::Delete));
-        let needs_to_delete = |permission: &str| matches!(right, Some(OperationRight::Permission(needed)) if needed == permission);
+        let right = self.catalog.resource(target).write_rules().and_then(|rules| rules.right(operation));
+        let is_needed = |permission: &str| matches!(right, Some(OperationRight::Permission(needed)) if needed == permission);
         let reasons = behind.map(|(id, resource)| {
             let column = |resource: ResourceId, name: &str| field_of(self.catalog.resource(resource), name, self.dialect);
             let pairs = foreign_key.columns.iter().zip(&foreign_key.target_columns);
@@ -229,7 +232,7 @@ impl<'c> Checker<'c> {
                 }
                 () if resource.soft_delete().is_some() => Some(format!("deleted rows of `{}`", resource.full_name)),
                 () => {
-                    let permission = resource.permission.as_deref().filter(|permission| !needs_to_delete(permission))?;
+                    let permission = resource.permission.as_deref().filter(|permission| !is_needed(permission))?;
                     Some(format!("rows of `{}` that a caller without the permission `{permission}` cannot see", resource.full_name))
                 }
             }

@@ -126,6 +126,16 @@ fn check_warns_of_updates_that_meet_rows_out_of_reach() {
     let unseen = "3 warning: resource `app.box`: an update of (code) meets rows out of reach: by the foreign key (box_code) of `things`, rows that no resource shows refuse it with 409 `IN_USE`, or change too; use `write = \"create\"`, if that matters";
     assert_eq!(findings(&manifest(", write = true"), &sqlite(sql), Dialect::Sqlite), [unseen]);
     assert_eq!(findings(&manifest(""), &sqlite(sql), Dialect::Sqlite), Vec::<String>::new());
+    // The permission of the update counts, and not that of another operation.
+    let things = "[resource.app.thing]\npermission = \"app.thing.read\"\n[resource.app.thing.fields]\n\
+        id = { type = \"bigint\", key = true }\nboxCode = \"text\"\n";
+    let warns = |rights: &str| {
+        let box_manifest = manifest(", write = true").replace("update = \"app.box.update\"", rights);
+        let found = findings(&format!("{box_manifest}{things}"), &sqlite(sql), Dialect::Sqlite);
+        found.iter().any(|finding| finding.contains("an update of (code) meets rows out of reach"))
+    };
+    assert!(warns("update = \"app.box.update\"\ndelete = \"app.thing.read\""));
+    assert!(!warns("update = \"app.thing.read\"\ndelete = \"app.box.delete\""));
 }
 
 /// Items of orders that clients create, with these lines of the order, this field `orderId`, and these relations.
